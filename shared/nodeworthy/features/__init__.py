@@ -1,0 +1,32 @@
+"""What a node offers: feature sets, their canonical encoding, snapshots and the differences between them.
+
+Belongs here: data and pure functions over it. Does not belong here: reading a machine (the detector's sources) or judging
+what the facts mean (rules and verdicts).
+"""
+
+from nodeworthy.features.diff import SetChange, SnapshotDiff, diff_sets, diff_snapshots
+from nodeworthy.features.document import read_document, write_document
+from nodeworthy.features.encoding import MAX_SET_BYTES, decode, digest, encode
+from nodeworthy.features.model import FeatureSet, Instance, clean_text
+from nodeworthy.features.snapshot import Lookup, SetState, SetStatus, Snapshot, SourceHealth
+
+__all__ = [
+    "MAX_SET_BYTES",
+    "FeatureSet",
+    "Instance",
+    "Lookup",
+    "SetChange",
+    "SetState",
+    "SetStatus",
+    "Snapshot",
+    "SnapshotDiff",
+    "SourceHealth",
+    "clean_text",
+    "decode",
+    "diff_sets",
+    "diff_snapshots",
+    "digest",
+    "encode",
+    "read_document",
+    "write_document",
+]
