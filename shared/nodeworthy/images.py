@@ -52,8 +52,8 @@ class ArtifactSearch(msgspec.Struct, frozen=True, omit_defaults=True):
 class PlatformImage(msgspec.Struct, frozen=True, omit_defaults=True):
     """One runnable image: a child of an index, or the manifest itself.
 
-    ``claimed`` is what the index says of it (``None``: there is no index), ``configured`` what its own config says (``None``:
-    not read, or the config is no image config). ``search`` is ``None`` where it was not asked for.
+    ``claimed`` is what the index says of it (``None``: there is no index), ``configured`` what its own config
+    says (``None``: not read, or the config is no image config). ``search`` is ``None`` where it was not asked for.
     """
 
     digest: str

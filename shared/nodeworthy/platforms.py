@@ -76,7 +76,8 @@ def parse(text: str) -> Platform:
         raise UsageError(
             f"{text!r} is not a platform", why="it is written os/architecture[/variant]", todo="for example linux/arm64"
         )
-    return normalize(*parts, os_version=os_version)
+    os, architecture, variant = [*parts, ""][:3]
+    return normalize(os, architecture, variant, os_version)
 
 
 def _arm_variant(variant: str, default: tuple[int, int]) -> tuple[int, int] | None:
