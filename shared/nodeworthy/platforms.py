@@ -80,13 +80,6 @@ def parse(text: str) -> Platform:
     return normalize(os, architecture, variant, os_version)
 
 
-def _arm_variant(variant: str, default: tuple[int, int]) -> tuple[int, int] | None:
-    if not variant:
-        return default
-    found = re.fullmatch(r"v([0-9]+)(?:\.([0-9]+))?", variant)
-    return (int(found[1]), int(found[2] or 0)) if found else None
-
-
 def preference(node: Platform, image: Platform) -> int | None:
     """How well an image's platform fits a node's: 0 is best, ``None`` does not run there.
 
@@ -99,31 +92,38 @@ def preference(node: Platform, image: Platform) -> int | None:
     if node.architecture == image.architecture:
         return _same_architecture(node, image)
     if (node.architecture, image.architecture) in {("amd64", "386"), ("arm64", "arm")}:
-        lower = _rank(image)
-        # v8 is the highest 32-bit variant; the constant only has to be larger than any 64-bit preference.
-        return None if lower is None else 10_000 - lower
+        # Of 32-bit variants the highest first, and after every 64-bit image, whose preferences are below 10,000.
+        return 10_000 - (_version(image) or (0, 0))[0]
     return None
 
 
 def _same_architecture(node: Platform, image: Platform) -> int | None:
-    if node.architecture not in {"amd64", "arm64", "arm"}:
-        return 0 if node.variant == image.variant or not image.variant else None
-    have, want = _rank(node), _rank(image)
+    have, want = _version(node), _version(image)
     if have is None or want is None:
-        return 0 if node.variant == image.variant else None
-    return have - want if have >= want else None
-
-
-def _rank(platform: Platform) -> int | None:
-    defaults = {"amd64": (1, 0), "arm64": (8, 0), "arm": (7, 0)}
-    found = _arm_variant(platform.variant, defaults.get(platform.architecture, (0, 0)))
-    if found is None:
+        return 0 if node.variant == image.variant or not image.variant else None
+    if not _covers(node.architecture, have, want):
         return None
-    major, minor = found
-    if platform.architecture == "arm64" and major >= 9:  # noqa: PLR2004 # Armv9.n is a superset of Armv8.(n+5)
-        minor += 5
-        major = 8
-    return major * 100 + minor
+    return (have[0] - want[0]) * 100 + have[1] - want[1]
+
+
+def _covers(architecture: str, have: tuple[int, int], want: tuple[int, int]) -> bool:
+    if architecture == "arm64" and have[0] == 9 and want[0] == 8:  # noqa: PLR2004 # the version's number
+        # Armv9.n contains Armv8.(n+5): Arm Architecture Reference Manual, A2.
+        return have[1] + 5 >= want[1]
+    return have >= want
+
+
+_BASE_VERSIONS = {"amd64": (1, 0), "arm64": (8, 0), "arm": (7, 0)}
+"""What a platform without a variant means, for the architectures whose variants are ordered versions."""
+
+
+def _version(platform: Platform) -> tuple[int, int] | None:
+    """The variant as a version, ``v8.2`` as (8, 2); ``None`` where variants have no order."""
+    base = _BASE_VERSIONS.get(platform.architecture)
+    if base is None or not platform.variant:
+        return base
+    found = re.fullmatch(r"v([0-9]+)(?:\.([0-9]+))?", platform.variant)
+    return (int(found[1]), int(found[2] or 0)) if found else None
 
 
 _Item = TypeVar("_Item")

@@ -1,0 +1,99 @@
+"""The entry point: the list of verbs, and the one place where errors become text and exit codes."""
+
+import importlib
+import os
+import sys
+import traceback
+
+import click
+
+from nodeworthy import errors
+from nodeworthy_cli import exits
+
+VERBS = {
+    "features": "What this machine offers.",
+    "check": "Will an image run, and if not, why not.",
+    "spec": "Validate, show and attach compatibility specifications.",
+}
+"""Verb to its line in the help; a verb's module is imported when it is used, since imports are most of a short run."""
+
+
+class _Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 # click's signature
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 # click's signature
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"nodeworthy_cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 # click's signature
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--debug", is_flag=True, help="Show the trace of an error.")
+@click.version_option(package_name="nodeworthy", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, *, debug: bool) -> None:
+    """Will this container image run on that node, and if not, why not?
+
+    Exit codes: 0 yes or done, 1 no, 2 usage or environment, 3 unknown.
+    """
+    ctx.obj = debug
+
+
+def run() -> None:
+    """Run the command line of this process and exit."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; nothing but the code and the output leaves it."""
+    debug = "--debug" in arguments
+    # A trace can be asked for at any place of the line.
+    arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
+    try:
+        code = cli.main(arguments, prog_name="nodeworthy", standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return exits.INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return exits.USAGE
+    except click.ClickException as error:
+        _print_error(errors.UsageError(error.format_message(), todo=_help_hint(error)))
+        return exits.USAGE
+    except errors.NodeworthyError as error:
+        _trace(debug)
+        _print_error(error)
+        return exits.of_error(error)
+    except BrokenPipeError:
+        # The reader of a pipe left; Python must not complain about it once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.YES
+    except Exception as error:  # noqa: BLE001 # the boundary: whatever it is, a person gets a sentence
+        _trace(debug)
+        todo = "run it again with --debug and report what it shows"
+        _print_error(errors.NodeworthyError("nodeworthy failed", why=f"{type(error).__name__}: {error}", todo=todo))
+        return exits.USAGE
+    return code if isinstance(code, int) else exits.YES
+
+
+def _help_hint(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"see {context.command_path if context else 'nodeworthy'} --help"
+
+
+def _print_error(error: errors.NodeworthyError) -> None:
+    what, why, todo = error.diagnostics()
+    click.echo(f"error: {what}", err=True)
+    for head, text in (("why", why), ("do", todo)):
+        for number, line in enumerate(text.splitlines()):
+            click.echo(f"{head + ':' if number == 0 else '':>6} {line}", err=True)
+
+
+def _trace(debug: bool) -> None:
+    if debug:
+        traceback.print_exc()

@@ -1,0 +1,48 @@
+"""How answers are printed: json and yaml for programs, aligned columns for people."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+
+MACHINE_FORMATS = ("json", "yaml")
+FORMATS = ("table", *MACHINE_FORMATS)
+
+format_option = click.option(
+    "-o", "--output", "output", type=click.Choice(FORMATS), default="table", show_default=True, help="How to print it."
+)
+
+
+def print_document(document: Any, output: str) -> None:
+    """Print a record as JSON or YAML, the same content in both."""
+    if output == "json":
+        data = msgspec.json.format(msgspec.json.encode(document), indent=2)
+        sys.stdout.write(data.decode() + "\n")
+        return
+    import yaml
+
+    # Through JSON's types: YAML would otherwise tag enumerations and tuples.
+    plain = msgspec.json.decode(msgspec.json.encode(document))
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    yaml.dump(plain, sys.stdout, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False)
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, indent: str = "") -> None:
+    """Print aligned columns as kubectl does: heads in capitals, three spaces between, nothing to the right of the last."""
+    cells = [list(heads), *[[printable(cell) for cell in row] for row in rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    for row in cells:
+        line = "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(indent + line.rstrip() + "\n")
+
+
+def printable(text: str) -> str:
+    """The text without characters that could move a terminal's cursor: facts and artifacts are other people's text."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+def emphasize(text: str, color: str) -> str:
+    """The text in colour on a terminal, plain elsewhere."""
+    return click.style(text, fg=color, bold=True) if sys.stdout.isatty() else text

@@ -1,0 +1,43 @@
+"""Verdicts: will this image run on that node, and if not, why not.
+
+Belongs here: pure functions from what is known of an image and of a node to a verdict with findings. Does not belong here:
+finding out either (resolver, detector) or showing the answer (command line, validator).
+"""
+
+from nodeworthy.verdicts.combination import judge, unresolved
+from nodeworthy.verdicts.declared import Declaration, Wishes, declaration_of_artifact, select_sets
+from nodeworthy.verdicts.nodes import NodeFacts
+from nodeworthy.verdicts.records import (
+    Answer,
+    ArtifactSummary,
+    Effect,
+    Finding,
+    Layer,
+    Origin,
+    RuleSummary,
+    SetSummary,
+    State,
+    Sureness,
+    Verdict,
+)
+
+__all__ = [
+    "Answer",
+    "ArtifactSummary",
+    "Declaration",
+    "Effect",
+    "Finding",
+    "Layer",
+    "NodeFacts",
+    "Origin",
+    "RuleSummary",
+    "SetSummary",
+    "State",
+    "Sureness",
+    "Verdict",
+    "Wishes",
+    "declaration_of_artifact",
+    "judge",
+    "select_sets",
+    "unresolved",
+]

@@ -1,0 +1,167 @@
+"""The verdict: what the layers say together.
+
+Any certain failure makes an image incompatible. A declared set that matches makes it compatible, with its weight as score.
+Everything not known stays unknown and says what would settle it; unknown is never compatible.
+"""
+
+from typing import NamedTuple
+
+from nodeworthy.errors import ArtifactError, DocumentError, NodeworthyError
+from nodeworthy.images import ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
+from nodeworthy.platforms import Platform
+from nodeworthy.verdicts.declared import (
+    Declaration,
+    DeclaredResult,
+    Wishes,
+    declaration_of_artifact,
+    judge_declared,
+)
+from nodeworthy.verdicts.nodes import NodeFacts
+from nodeworthy.verdicts.platform import PlatformChoice, choose_image
+from nodeworthy.verdicts.records import Answer, Finding, Origin, State, Verdict
+
+
+class _Declared(NamedTuple):
+    """What is declared for the chosen image: a declaration, a finding why there is none, or nothing to look at."""
+
+    declaration: Declaration | None
+    finding: Finding | None
+    notices: tuple[str, ...] = ()
+
+
+def judge(
+    knowledge: ImageKnowledge,
+    node: NodeFacts,
+    *,
+    wanted: Platform | None = None,
+    wishes: Wishes = Wishes(),  # noqa: B008 # an immutable record
+    override: Declaration | None = None,
+) -> Verdict:
+    """The verdict for an image on a node.
+
+    Args:
+        knowledge: what is known of the image.
+        node: the node's facts.
+        wanted: the platform to take from an index, instead of the node's own.
+        wishes: tags, and what an image that declares nothing counts as.
+        override: a specification to use in place of the attached one.
+
+    Raises:
+        UsageError: no compatibility set is left to judge.
+    """
+    choice = choose_image(knowledge, node, wanted)
+    declared = _Declared(override, None) if override else _find_declaration(knowledge, choice.image)
+    result = judge_declared(declared.declaration, node.snapshot, wishes.tags) if declared.declaration else None
+    answer, reason = _answer(choice, declared, result, wishes)
+    return Verdict(
+        image=knowledge.reference,
+        node=node.name,
+        verdict=answer,
+        reason=reason,
+        digest=knowledge.digest,
+        platform=str(choice.image.platform) if choice.image and choice.image.platform else "",
+        node_platform=str(node.platform) if node.platform else "",
+        score=result.score if result and answer is Answer.COMPATIBLE else None,
+        artifact=declared.declaration.artifact if declared.declaration else None,
+        findings=tuple(f for f in (choice.finding, declared.finding) if f) + (result.findings if result else ()),
+        sets=result.sets if result else (),
+        notices=_notices(knowledge, choice.image, declared),
+    )
+
+
+def unresolved(reference: str, node: NodeFacts, error: NodeworthyError) -> Verdict:
+    """The verdict where the image could not be looked at: unknown, with the error as its finding."""
+    what, why, todo = error.diagnostics()
+    finding = Finding(
+        code="image-not-read",
+        state=State.UNKNOWN,
+        requirement="the image can be looked at",
+        observed=f"{what}: {why}" if why else what,
+        origin=Origin.LOOKUP,
+        settle=todo,
+    )
+    return Verdict(
+        image=reference,
+        node=node.name,
+        verdict=Answer.UNKNOWN,
+        reason=what,
+        node_platform=str(node.platform) if node.platform else "",
+        findings=(finding,),
+    )
+
+
+def _answer(
+    choice: PlatformChoice, declared: _Declared, result: DeclaredResult | None, wishes: Wishes
+) -> tuple[Answer, str]:
+    platform = choice.finding
+    if platform.state is State.UNMET:
+        return Answer.INCOMPATIBLE, _platform_reason(platform)
+    if result and result.state is State.UNMET:
+        return Answer.INCOMPATIBLE, result.reason
+    if platform.state is State.UNKNOWN:
+        return Answer.UNKNOWN, f"whether {platform.requirement} is unknown"
+    if result:
+        return (Answer.COMPATIBLE if result.state is State.MET else Answer.UNKNOWN), result.reason
+    assert declared.finding is not None
+    if declared.finding.code == "nothing-declared" and wishes.undeclared_is_compatible:
+        return (
+            Answer.COMPATIBLE,
+            "the platform fits; the image declares nothing, which was asked to count as compatible",
+        )
+    return Answer.UNKNOWN, declared.finding.observed
+
+
+def _platform_reason(finding: Finding) -> str:
+    if finding.code == "platform-missing":
+        return f"the image is not offered for {finding.expected}, only for {finding.observed}"
+    return f"the image is for {finding.expected}, the node is {finding.observed}"
+
+
+def _find_declaration(knowledge: ImageKnowledge, image: PlatformImage | None) -> _Declared:
+    """The artifact of the chosen image, else the index's; a failed search hides what it might have found."""
+    notices: tuple[str, ...] = ()
+    for search in (image.search if image else None, knowledge.search):
+        if search is None:
+            continue
+        notices += search.notices
+        if search.state is SearchState.FAILED:
+            return _Declared(None, _failed(search), notices)
+        if search.artifact is not None:
+            return _read(search, notices)
+    return _Declared(None, _nothing_declared(), notices)
+
+
+def _read(search: ArtifactSearch, notices: tuple[str, ...]) -> _Declared:
+    assert search.artifact is not None
+    try:
+        declaration = declaration_of_artifact(search.artifact)
+    except (DocumentError, ArtifactError) as error:
+        failed = ArtifactSearch(SearchState.FAILED, reason=f"{error.what}: {error.why}")
+        return _Declared(None, _failed(failed), notices)
+    return _Declared(declaration, None, notices + declaration.notices)
+
+
+def _failed(search: ArtifactSearch) -> Finding:
+    return Finding(
+        code="declaration-not-read",
+        state=State.UNKNOWN,
+        requirement="the image's compatibility artifact can be read",
+        observed=search.reason,
+        origin=Origin.LOOKUP,
+        settle="a registry that answers, and an artifact that parses; nodeworthy spec show prints it",
+    )
+
+
+def _nothing_declared() -> Finding:
+    return Finding(
+        code="nothing-declared",
+        state=State.UNKNOWN,
+        requirement="the image declares what it needs",
+        observed="the image declares nothing of what it needs",
+        origin=Origin.LOOKUP,
+        settle="a compatibility specification: nodeworthy spec attach IMAGE FILE, or check --spec FILE",
+    )
+
+
+def _notices(knowledge: ImageKnowledge, image: PlatformImage | None, declared: _Declared) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*knowledge.notices, *(image.notices if image else ()), *declared.notices)))

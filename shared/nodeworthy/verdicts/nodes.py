@@ -1,0 +1,64 @@
+"""What a verdict needs to know of a node beside its feature sets: its name and platform."""
+
+import re
+from typing import NamedTuple
+
+from nodeworthy.features import SetState, Snapshot
+from nodeworthy.platforms import Platform, normalize
+
+
+class NodeFacts(NamedTuple):
+    """A node as verdicts see it.
+
+    ``platform`` is ``None`` where the facts do not tell the architecture. ``variant_known`` says whether the platform's
+    variant is all that the CPU can do, or only what every CPU of the architecture can.
+    """
+
+    name: str
+    snapshot: Snapshot
+    platform: Platform | None
+    variant_known: bool
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, name: str = "") -> "NodeFacts":
+        """The facts of a snapshot; ``name`` is used where the snapshot does not name its node."""
+        architecture = _architecture(snapshot)
+        if architecture is None:
+            return cls(_name(snapshot) or name, snapshot, None, variant_known=False)
+        variant = _variant(snapshot, architecture)
+        platform = normalize("linux", architecture, variant or "")
+        return cls(_name(snapshot) or name, snapshot, platform, variant_known=variant is not None)
+
+
+def _name(snapshot: Snapshot) -> str:
+    content = snapshot.lookup("system.name").content
+    return (content.attributes or {}).get("nodename", "") if content else ""
+
+
+def _architecture(snapshot: Snapshot) -> str | None:
+    content = snapshot.lookup("system.architecture").content
+    if content and (content.attributes or {}).get("architecture"):
+        return (content.attributes or {})["architecture"]
+    # NFD's own export tells no architecture; only x86-64 CPUs raise the level flags (spec: x86-64 psABI).
+    return "amd64" if "X86_64_V1" in _cpu_flags(snapshot) else None
+
+
+def _cpu_flags(snapshot: Snapshot) -> frozenset[str]:
+    content = snapshot.lookup("cpu.cpuid").content
+    return (content.flags if content else None) or frozenset()
+
+
+def _variant(snapshot: Snapshot, architecture: str) -> str | None:
+    """The highest variant that the CPU's flags prove; ``None`` where they say nothing of variants."""
+    if snapshot.lookup("cpu.cpuid").state is not SetState.PRESENT:
+        return None
+    flags = _cpu_flags(snapshot)
+    if architecture == "amd64":
+        levels = [int(found[1]) for flag in flags if (found := re.fullmatch(r"X86_64_V([0-9])", flag))]
+        return f"v{max(levels)}" if levels else None
+    if architecture == "arm64":
+        versions = [
+            (int(found[1]), int(found[2])) for flag in flags if (found := re.fullmatch(r"ARMv([0-9]+)\.([0-9]+)", flag))
+        ]
+        return "v{}.{}".format(*max(versions)) if versions else None
+    return None

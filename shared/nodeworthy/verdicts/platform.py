@@ -1,0 +1,180 @@
+"""The first layer: which image a node would take, and whether the claims of index and config let it run there."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nodeworthy import platforms
+from nodeworthy.features import SetState
+from nodeworthy.images import ImageKnowledge, PlatformImage
+from nodeworthy.platforms import Platform
+from nodeworthy.verdicts.nodes import NodeFacts
+from nodeworthy.verdicts.records import Effect, Finding, Layer, Origin, State, Sureness
+
+
+class PlatformChoice(NamedTuple):
+    """The image that the node would take, if any, and the finding that says why."""
+
+    image: PlatformImage | None
+    finding: Finding
+
+
+def choose_image(knowledge: ImageKnowledge, node: NodeFacts, wanted: Platform | None = None) -> PlatformChoice:
+    """The image for a node, or the one of the platform ``wanted``, held against the node."""
+    candidates = [(platform, image) for image in knowledge.images if (platform := _selectable(image)) is not None]
+    if wanted is not None:
+        chosen = platforms.choose(wanted, candidates)
+        if chosen is None:
+            return PlatformChoice(None, _missing(str(wanted), candidates))
+    elif node.platform is not None:
+        chosen = platforms.choose(node.platform, candidates) or platforms.choose(_ceiling(node), candidates)
+        if chosen is None and candidates:
+            return PlatformChoice(None, _mismatch(node.platform, candidates))
+    else:
+        chosen = None
+    if chosen is None and len(knowledge.images) == 1:
+        chosen = knowledge.images[0]
+    return PlatformChoice(chosen, _hold(chosen, node, candidates))
+
+
+def _selectable(image: PlatformImage) -> Platform | None:
+    # A container runtime selects by what the index says; without an index by what the config says.
+    return image.claimed or image.configured
+
+
+def _ceiling(node: NodeFacts) -> Platform:
+    """The node's platform for a second choice: where its variant is unknown, as high as any, and judged afterwards."""
+    assert node.platform is not None
+    if node.variant_known or node.platform.architecture not in {"amd64", "arm64"}:
+        return node.platform
+    return Platform(node.platform.os, node.platform.architecture, "v99")
+
+
+def _hold(
+    image: PlatformImage | None, node: NodeFacts, candidates: Sequence[tuple[Platform, PlatformImage]]
+) -> Finding:
+    if node.platform is None:
+        return _finding(
+            "node-platform-unknown",
+            State.UNKNOWN,
+            _names(candidates),
+            settle="facts that hold the set system.architecture, written by: nodeworthy features -o json",
+        )
+    if image is None or image.platform is None:
+        return _finding(
+            "image-platform-unknown",
+            State.UNKNOWN,
+            "a platform",
+            str(node.platform),
+            settle="an image config or an index that names the platform",
+        )
+    if image.claimed and image.configured and _contradict(image.claimed, image.configured):
+        return _finding(
+            "platform-contradiction",
+            State.UNKNOWN,
+            f"{image.claimed} says the index, {image.configured} says the image config",
+            str(node.platform),
+            settle="a look at the image's files",
+        )
+    return _compare(image.platform, node)
+
+
+def _contradict(claimed: Platform, configured: Platform) -> bool:
+    return (claimed.os, claimed.architecture) != (configured.os, configured.architecture)
+
+
+def _compare(image: Platform, node: NodeFacts) -> Finding:
+    assert node.platform is not None
+    if platforms.preference(node.platform, image) is not None:
+        if node.platform.architecture != image.architecture:
+            return _compare_32_bit(image, node)
+        return _finding("platform", State.MET, str(image), str(node.platform))
+    same = (node.platform.os, node.platform.architecture) == (image.os, image.architecture)
+    if same and not node.variant_known:
+        return _finding(
+            "platform-variant-unknown",
+            State.UNKNOWN,
+            str(image),
+            str(node.platform),
+            layer=Layer.INSTRUCTION_SET,
+            settle="the set cpu.cpuid of the node, with the levels of its architecture",
+        )
+    layer, effect = (Layer.INSTRUCTION_SET, Effect.CRASHES) if same else (Layer.ARCHITECTURE, Effect.DOES_NOT_START)
+    return _finding("platform-mismatch", State.UNMET, str(image), str(node.platform), layer=layer, effect=effect)
+
+
+def _compare_32_bit(image: Platform, node: NodeFacts) -> Finding:
+    """A 32-bit image on a 64-bit node runs where the kernel was built for it (IA32_EMULATION, COMPAT)."""
+    option = "IA32_EMULATION" if image.architecture == "386" else "COMPAT"
+    found = node.snapshot.lookup("kernel.config")
+    built = found.content is not None and (found.content.attributes or {}).get(option) == "y"
+    if not built and found.state is SetState.PRESENT:
+        return _finding(
+            "platform-32-bit-unsupported",
+            State.UNMET,
+            str(image),
+            f"{node.platform}, kernel built without CONFIG_{option}",
+            effect=Effect.DOES_NOT_START,
+        )
+    if built and image.architecture == "386":
+        return _finding("platform", State.MET, str(image), f"{node.platform}, CONFIG_{option}=y")
+    # Many Arm server CPUs cannot run AArch32 whatever the kernel was built with.
+    return _finding(
+        "platform-32-bit-unknown",
+        State.UNKNOWN,
+        str(image),
+        str(node.platform),
+        settle=f"the node's kernel configuration (CONFIG_{option}) and whether its CPU runs 32-bit programs",
+    )
+
+
+def _mismatch(node: Platform, candidates: Sequence[tuple[Platform, PlatformImage]]) -> Finding:
+    same = any((node.os, node.architecture) == (platform.os, platform.architecture) for platform, _ in candidates)
+    return _finding(
+        "platform-mismatch",
+        State.UNMET,
+        _names(candidates),
+        str(node),
+        layer=Layer.INSTRUCTION_SET if same else Layer.ARCHITECTURE,
+        effect=Effect.CRASHES if same else Effect.DOES_NOT_START,
+    )
+
+
+def _missing(wanted: str, candidates: Sequence[tuple[Platform, PlatformImage]]) -> Finding:
+    return Finding(
+        code="platform-missing",
+        state=State.UNMET,
+        requirement=f"the image is offered for {wanted}",
+        observed=_names(candidates),
+        expected=wanted,
+        origin=Origin.PLATFORM,
+        layer=Layer.ARCHITECTURE,
+        effect=Effect.DOES_NOT_START,
+    )
+
+
+def _names(candidates: Sequence[tuple[Platform, PlatformImage]]) -> str:
+    return platforms.names(list(dict.fromkeys(platform for platform, _ in candidates)))
+
+
+def _finding(
+    code: str,
+    state: State,
+    expected: str,
+    observed: str = "",
+    *,
+    layer: Layer = Layer.ARCHITECTURE,
+    effect: Effect | None = None,
+    settle: str = "",
+) -> Finding:
+    return Finding(
+        code=code,
+        state=state,
+        requirement="the node runs the image's platform",
+        observed=observed,
+        expected=expected,
+        origin=Origin.PLATFORM,
+        layer=layer,
+        effect=effect,
+        sureness=Sureness.CERTAIN,
+        settle=settle,
+    )

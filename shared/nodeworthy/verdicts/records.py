@@ -1,0 +1,135 @@
+"""The records of a verdict; on the bus and in ``-o json`` they travel as they are."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Answer(StrEnum):
+    """The four verdicts."""
+
+    COMPATIBLE = "compatible"
+    INCOMPATIBLE = "incompatible"
+    UNKNOWN = "unknown"
+    IMAGE_DEFECT = "image-defect"
+    """The image fails on every node."""
+
+
+class State(StrEnum):
+    """How one requirement, rule or set fared."""
+
+    MET = "met"
+    UNMET = "unmet"
+    UNKNOWN = "unknown"
+
+
+class Layer(StrEnum):
+    """The four layers on which an image and a node can disagree."""
+
+    ARCHITECTURE = "architecture"
+    INSTRUCTION_SET = "instruction-set"
+    KERNEL_AND_LIBRARIES = "kernel-and-libraries"
+    ACCELERATOR = "accelerator"
+
+
+class Effect(StrEnum):
+    """What happens where a requirement is not met."""
+
+    DOES_NOT_START = "does-not-start"
+    CRASHES = "crashes"
+    WRONG_RESULTS = "wrong-results"
+    SLOWER = "slower"
+
+
+class Sureness(StrEnum):
+    """How sure a finding is; only certain ones make an image incompatible."""
+
+    CERTAIN = "certain"
+    PROBABLE = "probable"
+    ADVISORY = "advisory"
+
+
+class Origin(StrEnum):
+    """Where a requirement comes from."""
+
+    PLATFORM = "platform"
+    """What the index, manifest and config claim."""
+    DECLARED = "declared"
+    """The compatibility specification."""
+    LOOKUP = "lookup"
+    """Not a requirement of the image: looking it up did not succeed."""
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One requirement of an image, what the node has, and what follows."""
+
+    code: str
+    """Stable and machine readable, as ``platform-mismatch``."""
+    state: State
+    requirement: str
+    """In words, as ``kernel.version full >= 5.15``."""
+    observed: str = ""
+    """What the node has; empty where nothing was seen."""
+    expected: str = ""
+    origin: Origin = Origin.DECLARED
+    layer: Layer | None = None
+    effect: Effect | None = None
+    sureness: Sureness = Sureness.CERTAIN
+    settle: str = ""
+    """For an unknown: what would settle it."""
+    set: int | None = None
+    """Index into :attr:`Verdict.sets`, for requirements that are part of one."""
+    rule: str = ""
+    alternative: int | None = None
+    """Index of the rule's ``matchAny`` element; one of them is enough."""
+
+
+class RuleSummary(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One rule of a compatibility set; its expressions are findings."""
+
+    name: str
+    state: State
+    reason: str = ""
+
+
+class SetSummary(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One compatibility set: met when all its rules are."""
+
+    state: State
+    weight: int = 0
+    tag: str = ""
+    description: str = ""
+    rules: tuple[RuleSummary, ...] = ()
+    wanted: bool = True
+    """False where a tag filter left it out."""
+
+
+class ArtifactSummary(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where the declared requirements come from."""
+
+    source: str
+    """``registry`` or the name of a file."""
+    digest: str = ""
+    subject: str = ""
+    created: str = ""
+
+
+class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The answer for one image on one node."""
+
+    image: str
+    node: str
+    verdict: Answer
+    reason: str
+    """The answer in one sentence."""
+    digest: str = ""
+    """What the reference resolved to."""
+    platform: str = ""
+    """Of the image that the node would take."""
+    node_platform: str = ""
+    score: int | None = None
+    """Weight of the best met compatibility set."""
+    artifact: ArtifactSummary | None = None
+    findings: tuple[Finding, ...] = ()
+    sets: tuple[SetSummary, ...] = ()
+    notices: tuple[str, ...] = ()

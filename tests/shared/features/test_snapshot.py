@@ -1,0 +1,31 @@
+from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, digest, encode
+
+FLAGS = FeatureSet(flags=frozenset({"AVX"}))
+
+
+def test_a_delivered_set_is_present_and_its_status_carries_the_digest() -> None:
+    snapshot = Snapshot({"cpu.cpuid": FLAGS}, catalogue=frozenset({"cpu.cpuid"}))
+    assert snapshot.lookup("cpu.cpuid") == (SetState.PRESENT, FLAGS, "")
+    assert snapshot.status("cpu.cpuid") == SetStatus(SetState.PRESENT, digest=digest(encode(FLAGS)))
+
+
+def test_a_set_outside_the_catalogue_is_absent() -> None:
+    assert Snapshot({}, catalogue=frozenset({"cpu.cpuid"})).lookup("gpu.device").state is SetState.ABSENT
+
+
+def test_a_set_that_is_listed_and_not_delivered_is_unknown() -> None:
+    assert Snapshot({}, catalogue=frozenset({"cpu.cpuid"})).lookup("cpu.cpuid").state is SetState.UNKNOWN
+
+
+def test_without_a_catalogue_everything_that_is_not_there_is_unknown() -> None:
+    assert Snapshot({"cpu.cpuid": FLAGS}).lookup("pci.device").state is SetState.UNKNOWN
+
+
+def test_a_status_says_why() -> None:
+    status = SetStatus(SetState.UNKNOWN, "sys/bus/pci: Permission denied")
+    snapshot = Snapshot({}, {"pci.device": status}, frozenset({"pci.device"}))
+    assert snapshot.lookup("pci.device") == (SetState.UNKNOWN, None, "sys/bus/pci: Permission denied")
+
+
+def test_a_set_without_any_kind_is_there_all_the_same() -> None:
+    assert Snapshot({"a.b": FeatureSet()}).lookup("a.b").state is SetState.PRESENT
