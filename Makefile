@@ -1,0 +1,36 @@
+# The two commands are `make run` and `make test`; each makes its own environment in .venv first.
+BIN := .venv/bin
+
+.PHONY: run test lint format bench servers clean
+
+run: .venv/.run
+	@$(BIN)/python examples/first_run.py
+
+test: .venv/.dev
+	$(BIN)/python -m pytest
+
+lint: .venv/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+format: .venv/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/.dev
+	$(BIN)/python benchmarks/run.py
+
+servers: .venv/.dev
+	$(BIN)/python tests/servers/build.py
+
+.venv/.run: pyproject.toml uv.lock scripts/environment.sh
+	@sh scripts/environment.sh run
+
+.venv/.dev: pyproject.toml uv.lock scripts/environment.sh
+	@sh scripts/environment.sh dev
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
