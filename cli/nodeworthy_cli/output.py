@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 import msgspec
@@ -15,7 +14,7 @@ format_option = click.option(
 )
 
 
-def print_document(document: Any, output: str) -> None:
+def print_document(document: object, output: str) -> None:
     """Print a record as JSON or YAML, the same content in both."""
     if output == "json":
         data = msgspec.json.format(msgspec.json.encode(document), indent=2)

@@ -5,12 +5,13 @@ what the facts mean (rules and verdicts).
 """
 
 from nodeworthy.features.diff import SetChange, SnapshotDiff, diff_sets, diff_snapshots
-from nodeworthy.features.document import read_document, write_document
+from nodeworthy.features.document import MAX_DOCUMENT_BYTES, read_document, write_document
 from nodeworthy.features.encoding import MAX_SET_BYTES, decode, digest, encode
 from nodeworthy.features.model import FeatureSet, Instance, clean_text
 from nodeworthy.features.snapshot import Lookup, SetState, SetStatus, Snapshot, SourceHealth
 
 __all__ = [
+    "MAX_DOCUMENT_BYTES",
     "MAX_SET_BYTES",
     "FeatureSet",
     "Instance",

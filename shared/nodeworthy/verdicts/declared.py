@@ -62,8 +62,8 @@ def declaration_of_artifact(artifact: Artifact) -> Declaration:
     """
     name = f"artifact {artifact.digest}"
     spec = rules.read_compatibility_spec(artifact.data, name)
-    summary = ArtifactSummary("registry", artifact.digest, artifact.subject, artifact.created)
-    return Declaration(spec, summary, tuple(str(notice) for notice in spec.notices))
+    summary = ArtifactSummary("attached", artifact.digest, artifact.subject, artifact.created)
+    return Declaration(spec, summary, tuple(map(str, (*spec.problems, *spec.notices))))
 
 
 def select_sets(spec: rules.CompatibilitySpec, tags: Sequence[str]) -> tuple[rules.CompatibilitySet, ...]:
@@ -73,6 +73,12 @@ def select_sets(spec: rules.CompatibilitySpec, tags: Sequence[str]) -> tuple[rul
         UsageError: none is left; an answer about no requirement at all would be taken for "compatible".
     """
     selected = tuple(s for s in spec.compatibilities if not tags or s.tag in tags)
+    if not spec.compatibilities:
+        raise UsageError(
+            "the specification has no compatibility set",
+            why="it asks for nothing, which is no evidence that the image runs",
+            todo="give it one set at least, with a rule",
+        )
     if not selected:
         offered = ", ".join(sorted({s.tag for s in spec.compatibilities if s.tag})) or "none"
         raise UsageError(
@@ -104,9 +110,10 @@ def _combine(sets: Sequence[SetSummary]) -> tuple[State, int | None, str]:
         return State.MET, best.weight, f"{_name(best)} is met"
     unknown = [s for s in sets if s.state is State.UNKNOWN]
     if unknown:
-        return State.UNKNOWN, None, f"whether {_name(max(unknown, key=lambda s: s.weight))} is met is unknown"
+        best = max(unknown, key=lambda s: s.weight)
+        return State.UNKNOWN, None, f"whether {_name(best)} is met is unknown: {best.reason}"
     if len(sets) == 1:
-        return State.UNMET, None, f"{_name(sets[0])} is not met"
+        return State.UNMET, None, f"{_name(sets[0])} is not met: {sets[0].reason}"
     return State.UNMET, None, f"none of {len(sets)} compatibility sets is met"
 
 
@@ -121,6 +128,7 @@ def _summary(report: rules.SetReport) -> SetSummary:
         weight=report.weight,
         tag=report.tag,
         description=report.description,
+        reason=report.reason,
         rules=tuple(RuleSummary(rule.name, _STATES[rule.outcome], rule.reason) for rule in report.rules),
     )
 

@@ -99,16 +99,16 @@ class SetSummary(msgspec.Struct, frozen=True, omit_defaults=True):
     weight: int = 0
     tag: str = ""
     description: str = ""
+    reason: str = ""
+    """Why it is not met."""
     rules: tuple[RuleSummary, ...] = ()
-    wanted: bool = True
-    """False where a tag filter left it out."""
 
 
 class ArtifactSummary(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where the declared requirements come from."""
 
     source: str
-    """``registry`` or the name of a file."""
+    """``attached``, or ``file`` and its name."""
     digest: str = ""
     subject: str = ""
     created: str = ""

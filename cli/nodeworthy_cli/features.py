@@ -1,0 +1,67 @@
+"""``nodeworthy features``: what this machine, or one below a host root, offers."""
+
+from pathlib import Path
+
+import click
+
+from nodeworthy import features
+from nodeworthy_cli.facts import read_machine
+from nodeworthy_cli.output import format_option, print_document, print_table
+
+
+@click.command(name="features")
+@format_option
+@click.option(
+    "--host-root",
+    type=click.Path(path_type=Path),
+    default=Path("/"),
+    show_default=True,
+    help="The folder that holds the machine's proc, sys, etc, usr, lib and boot.",
+)
+@click.option("--source", "sources", multiple=True, help="Only these sources; may be repeated or hold commas.")
+def command(output: str, host_root: Path, sources: tuple[str, ...]) -> None:
+    """Print what this machine offers, set by set.
+
+    A set is present, absent (looked for and not there) or unknown (could not be found out); json and yaml have NFD's three
+    maps, the state of each set and the catalogue of sets, and can be given to: check --on FILE.
+    """
+    only = frozenset(name for part in sources for name in part.split(",") if name) or None
+    snapshot = read_machine(host_root, only)
+    if output == "table":
+        _print_table(snapshot)
+    else:
+        print_document(features.write_document(snapshot), output)
+
+
+def _print_table(snapshot: features.Snapshot) -> None:
+    rows = []
+    for name in snapshot.names():
+        found = snapshot.lookup(name)
+        rows.append((name, found.state.value, _summary(found.content) if found.content else found.reason or "-"))
+    print_table(("SET", "STATE", "CONTENT"), rows)
+    troubles = [
+        (source, trouble)
+        for source, health in sorted(snapshot.sources.items())
+        for trouble in ((health.error,) if health.error else ()) + health.faults
+    ]
+    if troubles:
+        click.echo()
+        print_table(("SOURCE", "LEFT OUT"), troubles)
+
+
+_SHOWN = 90
+"""Letters of a set's content in the table; the whole is what json and yaml are for."""
+
+
+def _summary(content: features.FeatureSet) -> str:
+    parts = []
+    if content.flags is not None:
+        parts.append(f"{len(content.flags)} flags: " + " ".join(sorted(content.flags)))
+    if content.attributes is not None:
+        values = " ".join(f"{name}={value}" for name, value in sorted(content.attributes.items()))
+        parts.append(values if len(content.attributes) < 6 else f"{len(content.attributes)} attributes: {values}")  # noqa: PLR2004 # a line holds about five
+    if content.instances is not None:
+        first = " ".join(f"{k}={v}" for k, v in sorted(content.instances[0].items())) if content.instances else ""
+        parts.append(f"{len(content.instances)} instances" + (f", the first: {first}" if first else ""))
+    text = "; ".join(part for part in parts if part) or "empty"
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,49 @@
+"""The options of every verb that reaches a registry, in the habits of oras."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.request import getproxies
+
+import click
+
+from nodeworthy_resolver.oci.access import RegistryAccess, default_config
+
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+
+def registry_options(command: _Command) -> _Command:
+    """Add ``--registry-config``, ``--plain-http``, ``--ca-file`` and ``--timeout`` to a command."""
+    for option in (
+        click.option(
+            "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds for one image."
+        ),
+        click.option(
+            "--ca-file", type=click.Path(path_type=Path), help="Certificate authorities to trust, in PEM form."
+        ),
+        click.option(
+            "--plain-http/--no-plain-http", default=None, help="HTTP without TLS. Default: for the host localhost only."
+        ),
+        click.option(
+            "--registry-config",
+            type=click.Path(path_type=Path),
+            help="Docker configuration file with credentials. Default: the one that docker login writes.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def make_access(
+    registry_config: Path | None, ca_file: Path | None, timeout: float, *, plain_http: bool | None
+) -> RegistryAccess:
+    """What the options ask for; the environment adds proxies and the place of docker's configuration."""
+    return RegistryAccess(
+        plain_http=plain_http,
+        config=registry_config or default_config(os.environ, Path.home()),
+        certificates=ca_file,
+        proxies=getproxies(),
+        request_timeout=min(timeout, RegistryAccess.request_timeout),
+        operation_timeout=timeout,
+    )

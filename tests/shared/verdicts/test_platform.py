@@ -1,0 +1,138 @@
+import pytest
+
+from nodeworthy import platforms
+from nodeworthy.features import FeatureSet, Snapshot
+from nodeworthy.images import ImageKnowledge, PlatformImage
+from nodeworthy.verdicts import Effect, Layer, NodeFacts, State
+from nodeworthy.verdicts.platform import PlatformChoice, choose_image
+
+
+def node(
+    architecture: str | None = "amd64", *, flags: set[str] | None = None, config: dict[str, str] | None = None
+) -> NodeFacts:
+    contents = {}
+    if architecture:
+        contents["system.architecture"] = FeatureSet(attributes={"architecture": architecture})
+    if flags is not None:
+        contents["cpu.cpuid"] = FeatureSet(flags=frozenset(flags))
+    if config is not None:
+        contents["kernel.config"] = FeatureSet(attributes=config)
+    return NodeFacts.of(Snapshot(contents), "n1")
+
+
+def index(*claims: str) -> ImageKnowledge:
+    images = tuple(PlatformImage(f"sha256:{number}", claimed=platforms.parse(p)) for number, p in enumerate(claims))
+    return ImageKnowledge("r/i:t", "sha256:i", "index", images)
+
+
+def single(configured: str | None) -> ImageKnowledge:
+    image = PlatformImage("sha256:m", configured=platforms.parse(configured) if configured else None)
+    return ImageKnowledge("r/i:t", "sha256:m", "manifest", (image,))
+
+
+def chosen(choice: PlatformChoice) -> str:
+    return str(choice.image.platform) if choice.image else "none"
+
+
+def test_a_node_takes_its_own_child() -> None:
+    choice = choose_image(index("linux/arm64", "linux/amd64"), node())
+    assert (chosen(choice), choice.finding.state) == ("linux/amd64", State.MET)
+
+
+def test_an_index_without_the_architecture_is_a_mismatch_that_does_not_start() -> None:
+    choice = choose_image(index("linux/arm64", "linux/s390x"), node())
+    assert choice.image is None
+    finding = choice.finding
+    assert (finding.code, finding.state, finding.layer, finding.effect) == (
+        "platform-mismatch",
+        State.UNMET,
+        Layer.ARCHITECTURE,
+        Effect.DOES_NOT_START,
+    )
+    assert finding.expected == "linux/arm64, linux/s390x"
+    assert finding.observed == "linux/amd64"
+
+
+def test_a_single_image_is_held_against_the_node() -> None:
+    assert choose_image(single("linux/amd64"), node()).finding.state is State.MET
+    assert choose_image(single("linux/arm64"), node()).finding.state is State.UNMET
+    assert choose_image(single("windows/amd64"), node()).finding.state is State.UNMET
+
+
+def test_an_image_that_names_no_platform_is_unknown() -> None:
+    choice = choose_image(single(None), node())
+    assert (choice.finding.code, choice.finding.state) == ("image-platform-unknown", State.UNKNOWN)
+    assert choice.finding.settle
+
+
+def test_facts_without_an_architecture_leave_it_unknown() -> None:
+    choice = choose_image(index("linux/arm64", "linux/amd64"), node(None))
+    assert (choice.finding.code, choice.finding.state) == ("node-platform-unknown", State.UNKNOWN)
+
+
+def test_nfds_own_export_tells_x86_by_its_level_flags() -> None:
+    assert chosen(choose_image(index("linux/arm64", "linux/amd64"), node(None, flags={"X86_64_V1"}))) == "linux/amd64"
+
+
+def test_a_level_that_the_cpu_lacks_is_a_mismatch_that_crashes() -> None:
+    choice = choose_image(single("linux/amd64/v3"), node(flags={"X86_64_V1", "X86_64_V2"}))
+    assert (choice.finding.state, choice.finding.layer, choice.finding.effect) == (
+        State.UNMET,
+        Layer.INSTRUCTION_SET,
+        Effect.CRASHES,
+    )
+    assert choice.finding.observed == "linux/amd64/v2"
+
+
+def test_a_level_is_unknown_where_the_cpu_was_not_looked_at() -> None:
+    choice = choose_image(single("linux/amd64/v3"), node())
+    assert (choice.finding.code, choice.finding.state) == ("platform-variant-unknown", State.UNKNOWN)
+
+
+def test_the_plain_child_is_taken_where_the_cpu_was_not_looked_at() -> None:
+    choice = choose_image(index("linux/amd64/v3", "linux/amd64"), node())
+    assert (chosen(choice), choice.finding.state) == ("linux/amd64", State.MET)
+
+
+def test_the_highest_child_that_the_cpu_can_do_is_taken() -> None:
+    flags = {"X86_64_V1", "X86_64_V2", "X86_64_V3"}
+    choice = choose_image(index("linux/amd64", "linux/amd64/v3", "linux/amd64/v4"), node(flags=flags))
+    assert chosen(choice) == "linux/amd64/v3"
+
+
+@pytest.mark.parametrize(
+    ("config", "state"),
+    [({"IA32_EMULATION": "y"}, State.MET), ({"SMP": "y"}, State.UNMET), (None, State.UNKNOWN)],
+)
+def test_a_32_bit_image_depends_on_the_kernel(config: dict[str, str] | None, state: State) -> None:
+    assert choose_image(single("linux/386"), node(config=config)).finding.state is state
+
+
+def test_arm_32_bit_stays_unknown_even_with_compat_since_the_cpu_may_not_do_it() -> None:
+    found = choose_image(single("linux/arm/v7"), node("arm64", config={"COMPAT": "y"})).finding
+    assert found.state is State.UNKNOWN
+    assert choose_image(single("linux/arm/v7"), node("arm64", config={"SMP": "y"})).finding.state is State.UNMET
+
+
+def test_index_and_config_that_disagree_are_unknown() -> None:
+    image = PlatformImage("sha256:0", claimed=platforms.parse("linux/amd64"), configured=platforms.parse("linux/arm64"))
+    choice = choose_image(ImageKnowledge("r", "sha256:i", "index", (image,)), node())
+    assert (choice.finding.code, choice.finding.state) == ("platform-contradiction", State.UNKNOWN)
+
+
+def test_a_wanted_platform_is_taken_and_held_against_the_node() -> None:
+    choice = choose_image(index("linux/arm64", "linux/amd64"), node(), platforms.parse("linux/arm64"))
+    assert (chosen(choice), choice.finding.state) == ("linux/arm64", State.UNMET)
+
+
+def test_a_wanted_platform_that_is_not_offered_is_said() -> None:
+    choice = choose_image(index("linux/amd64"), node(), platforms.parse("linux/arm64"))
+    assert (choice.finding.code, choice.finding.state) == ("platform-missing", State.UNMET)
+    assert choice.finding.observed == "linux/amd64"
+
+
+def test_arm_levels_decide_arm_variants() -> None:
+    flags = {"ARMv8.1", "ARMv8.2"}
+    assert choose_image(single("linux/arm64/v8.2"), node("arm64", flags=flags)).finding.state is State.MET
+    assert choose_image(single("linux/arm64/v9"), node("arm64", flags=flags)).finding.state is State.UNMET
+    assert choose_image(single("linux/arm64/v8.2"), node("arm64", flags={"FP"})).finding.state is State.UNKNOWN
