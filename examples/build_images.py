@@ -42,13 +42,14 @@ class Layout:
             "config": {"Entrypoint": ["/bin/cat", "/hello"]},
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
         }
+        media_type = "application/vnd.oci.image.manifest.v1+json"
         manifest = {
             "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "mediaType": media_type,
             "config": self.add("application/vnd.oci.image.config.v1+json", _json(config)),
             "layers": [self.add("application/vnd.oci.image.layer.v1.tar+gzip", gzip.compress(layer, mtime=0))],
         }
-        return self.add(manifest["mediaType"], _json(manifest))
+        return self.add(media_type, _json(manifest))
 
     def finish(self, descriptor: dict[str, Any], tag: str) -> None:
         """Write the index that makes the folder a layout with one tagged image."""
