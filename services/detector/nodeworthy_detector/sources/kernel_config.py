@@ -1,0 +1,78 @@
+"""The configuration that a kernel was built with, from the first place that has it."""
+
+from nodeworthy_detector.hostfs import Host, HostReadError
+from nodeworthy_detector.sources.reading import Answer, Faults, attributes, unknown
+
+_MAX_CONFIG_BYTES = 4 * 1024 * 1024
+"""The largest known, a distribution's configuration with every comment, has 300 kB."""
+
+_PLACES = (
+    "proc/config.gz",
+    "usr/src/linux-{release}/.config",
+    "usr/src/linux-rt-{release}/.config",
+    "usr/src/linux/.config",
+    "usr/lib/modules/{release}/config",
+    "usr/lib/ostree-boot/config-{release}",
+    "usr/lib/kernel/config-{release}",
+    "usr/src/linux-headers-{release}/.config",
+    "lib/modules/{release}/build/.config",
+    "usr/src/linux-rt-headers-{release}/.config",
+    "boot/config-{release}",
+)
+"""In NFD's order."""
+
+
+def read_config(host: Host, release: str | None, first: str, faults: Faults) -> Answer:
+    """The options of the first configuration that can be read; a damaged one is a fault and the next is looked at."""
+    places = [first.lstrip("/")] if first else []
+    places += [place.format(release=release) for place in _PLACES if release or "{" not in place]
+    for place in places:
+        try:
+            text = _read(host, place)
+        except HostReadError as error:
+            faults.add(error)
+            continue
+        if text is not None:
+            return attributes(parse_config(text))
+    return unknown(f"none of {len(places)} places has a kernel configuration, from {places[0]} to {places[-1]}")
+
+
+def _read(host: Host, place: str) -> str | None:
+    data = host.read_bytes(place, _MAX_CONFIG_BYTES)
+    if data is None:
+        return None
+    return (_unpack(place, data) if place.endswith(".gz") else data).decode("utf-8", "replace")
+
+
+def _unpack(place: str, data: bytes) -> bytes:
+    import zlib
+
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # 16 asks for gzip's header
+    try:
+        text = unpacker.decompress(data, _MAX_CONFIG_BYTES + 1)
+    except zlib.error as error:
+        raise HostReadError(place, "is no gzip file, or a damaged one") from error
+    if len(text) > _MAX_CONFIG_BYTES:
+        raise HostReadError(place, f"unpacks to more than {_MAX_CONFIG_BYTES:,} bytes")
+    if not unpacker.eof:
+        raise HostReadError(place, "is a gzip file that ends too early")
+    return text
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """The options that are set.
+
+    The text::
+
+        CONFIG_NO_HZ=y
+        CONFIG_LOCALVERSION="-rt"
+        # CONFIG_PREEMPT is not set
+
+    They are named without ``CONFIG_`` and written without the quotes.
+    """
+    options: dict[str, str] = {}
+    for line in text.split("\n"):
+        name, equals, value = line.partition("=")
+        if equals and name.startswith("CONFIG_"):
+            options[name.removeprefix("CONFIG_")] = value.strip().strip('"')
+    return options

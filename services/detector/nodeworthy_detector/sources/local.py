@@ -1,0 +1,93 @@
+"""The source ``local``: what the machine's own administrators say of it, in files of the folder features.d."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from nodeworthy.features import FeatureSet, SetStatus, clean_text
+from nodeworthy_detector.hostfs import Host, HostReadError
+from nodeworthy_detector.sources.features_d import FeatureFile, parse_feature_file
+from nodeworthy_detector.sources.reading import Faults, Reading, unknown
+
+FOLDER = "etc/kubernetes/node-feature-discovery/features.d"
+"""NFD's own place, so that files written for NFD count here."""
+
+MAX_FILE_BYTES = 65_536
+"""NFD's limit; a larger file is left out as a whole."""
+
+MAX_FILES = 1_000
+"""NFD has no limit; a folder with more files is a mistake, and reading it on every pass would cost the node."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class LocalSource(msgspec.Struct, frozen=True):
+    """Features and labels of features.d; of two files that give one name, the later in name order wins."""
+
+    clock: Callable[[], datetime] = _utc_now
+    """What time it is, for the lines that expire."""
+    name: str = "local"
+    sets: tuple[str, ...] = ("local.feature", "local.label")
+
+    def read(self, host: Host) -> Reading:
+        """Read every file of the folder; one that cannot be read harms only itself."""
+        faults = Faults()
+        try:
+            files = _read_files(host, self.clock(), faults)
+        except HostReadError as error:
+            both: dict[str, FeatureSet | SetStatus] = dict.fromkeys(self.sets, unknown(str(error)))
+            return Reading(both, faults.listed())
+        return Reading(
+            {
+                "local.feature": _merge([(name, file.features) for name, file in files], faults),
+                "local.label": _merge([(name, file.labels) for name, file in files], faults),
+            },
+            faults.listed(),
+        )
+
+
+def _read_files(host: Host, now: datetime, faults: Faults) -> list[tuple[str, FeatureFile]]:
+    host.require("etc")
+    names = [name for name in host.list_names(FOLDER) or () if not name.startswith(".")]
+    if len(names) > MAX_FILES:
+        faults.add(f"{FOLDER}: {len(names) - MAX_FILES} files are left out, only the first {MAX_FILES} count")
+    files: list[tuple[str, FeatureFile]] = []
+    for name in names[:MAX_FILES]:
+        file = _read_file(host, name, now, faults)
+        if file is not None:
+            files.append((name, file))
+    return files
+
+
+def _read_file(host: Host, name: str, now: datetime, faults: Faults) -> FeatureFile | None:
+    path = f"{FOLDER}/{name}"
+    try:
+        if host.is_folder(path):
+            return None
+        text = host.read_text(path, MAX_FILE_BYTES)
+    except HostReadError as error:
+        faults.add(f"{error}; the file is left out")
+        return None
+    if text is None:
+        faults.add(f"{path}: leads nowhere; the file is left out")
+        return None
+    file = parse_feature_file(text, now)
+    for fault in file.faults:
+        faults.add(f"{path}: {fault}")
+    return file
+
+
+def _merge(files: list[tuple[str, dict[str, str]]], faults: Faults) -> FeatureSet:
+    merged: dict[str, str] = {}
+    givers: dict[str, str] = {}
+    for file, values in files:
+        for name, value in values.items():
+            if merged.get(name, value) != value:
+                faults.add(
+                    f"{FOLDER}: {givers[name]} says {name}={merged[name]}, {file} says {value}; the latter counts"
+                )
+            merged[name], givers[name] = value, file
+    return FeatureSet(attributes={clean_text(name): value for name, value in merged.items()})

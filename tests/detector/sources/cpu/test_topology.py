@@ -1,0 +1,80 @@
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from nodeworthy.features import FeatureSet, SetState, SetStatus
+from nodeworthy_detector.cpuinfo import parse_cpuinfo, read_cpuinfo
+from nodeworthy_detector.hostfs import Host
+from nodeworthy_detector.sources.cpu.topology import read_groups, read_topology
+from nodeworthy_detector.sources.reading import Faults
+
+Plant = Callable[[Mapping[str, str | bytes]], Host]
+
+CPUS = "sys/devices/system/cpu"
+
+
+def cpu(number: int, siblings: str, package: str = "0") -> dict[str, str]:
+    folder = f"{CPUS}/cpu{number}/topology"
+    return {f"{folder}/thread_siblings_list": f"{siblings}\n", f"{folder}/physical_package_id": f"{package}\n"}
+
+
+def topology(host: Host, faults: Faults | None = None) -> tuple[str, str]:
+    found = read_topology(host, faults or Faults())
+    assert isinstance(found, FeatureSet)
+    assert found.attributes is not None
+    return found.attributes["hardware_multithreading"], found.attributes["socket_count"]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        # C12: one core still has both threads.
+        (cpu(0, "0,4") | cpu(1, "1") | cpu(2, "2") | {f"{CPUS}/online": "0-2,4"}, ("true", "1")),
+        # C12: every sibling is switched off.
+        (cpu(0, "0") | cpu(1, "1") | {f"{CPUS}/cpu4/uevent": "", f"{CPUS}/online": "0-1"}, ("false", "1")),
+        (cpu(0, "0,4") | cpu(4, "0,4") | {f"{CPUS}/online": "0"}, ("false", "1")),
+        (cpu(0, "0-1") | cpu(1, "0-1"), ("true", "1")),
+        (cpu(0, "0", "0") | cpu(1, "1", "36"), ("false", "2")),
+    ],
+)
+def test_threads_and_sockets(plant: Plant, files: Mapping[str, str], expected: tuple[str, str]) -> None:
+    assert topology(plant(files)) == expected
+
+
+def test_c12_a_cpu_without_topology_harms_only_itself(plant: Plant) -> None:
+    faults = Faults()
+    host = plant(
+        cpu(0, "0-1") | cpu(1, "0-1") | {f"{CPUS}/cpu2/uevent": "", f"{CPUS}/cpu3/topology/physical_package_id": "1"}
+    )
+    assert topology(host, faults) == ("true", "1")
+    assert len(faults.listed()) == 1
+    assert "cpu3" in faults.listed()[0]
+
+
+def test_a_machine_that_tells_no_topology_is_unknown(plant: Plant) -> None:
+    found = read_topology(plant({f"{CPUS}/cpu0/uevent": ""}), Faults())
+    assert isinstance(found, SetStatus)
+    assert found.state is SetState.UNKNOWN
+
+
+def test_c6_a_hybrid_machine_lists_its_kinds_of_cores(machines: Path) -> None:
+    host = Host(machines / "linux-debian12-i7_1370p" / "root")
+    found = read_groups(host, read_cpuinfo(host), Faults())
+    assert found == FeatureSet(instances=({"kind": "core", "cpus": "0-11"}, {"kind": "atom", "cpus": "12-19"}))
+
+
+def test_c7_a_machine_of_mixed_parts_lists_them(machines: Path) -> None:
+    host = Host(machines / "linux-ubuntu24.04-dgx_gb10" / "root")
+    found = read_groups(host, read_cpuinfo(host), Faults())
+    assert isinstance(found, FeatureSet)
+    assert found.instances is not None
+    assert [(group["part"], group["cpus"]) for group in found.instances] == [
+        ("0xd87", "0-4,10-14"),
+        ("0xd85", "5-9,15-19"),
+    ]
+
+
+def test_a_file_that_numbers_nothing_tells_no_groups(plant: Plant) -> None:
+    for info in (None, parse_cpuinfo("vendor_id : IBM/S390\n")):
+        assert isinstance(read_groups(plant({}), info, Faults()), SetStatus)
