@@ -1,0 +1,53 @@
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nodeworthy_resolver.oci import RegistryAccess, default_config, open_store, parse_reference
+from nodeworthy_resolver.oci.layout import LayoutStore
+from nodeworthy_resolver.oci.registry import RegistryStore
+
+if TYPE_CHECKING:
+    from tests.resolver.oci.conftest import Builder
+
+CHECK = """
+import asyncio, sys
+from nodeworthy_resolver.oci import open_store, parse_reference, resolve_image
+
+async def main():
+    reference = parse_reference(sys.argv[1])
+    async with open_store(reference) as store:
+        await resolve_image(store, reference, None)
+
+asyncio.run(main())
+print(*sorted({"aiohttp", "yarl", "urllib.request", "pydantic", "yaml"} & set(sys.modules)))
+"""
+
+
+def test_a_layout_folder_is_resolved_without_loading_what_speaks_http(build: "Builder", tmp_path: Path) -> None:
+    build.write_layout(tmp_path, build.tagged(build.index((build.image(), "linux/amd64")), "v1"))
+    command = [sys.executable, "-c", CHECK, f"oci:{tmp_path}:v1"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "says"),
+    [("oci:folder:v1", LayoutStore, "oci:folder"), ("nginx:1", RegistryStore, "docker.io/library/nginx")],
+)
+async def test_a_reference_opens_the_store_that_it_names(name: str, kind: type, says: str) -> None:
+    async with open_store(parse_reference(name), RegistryAccess()) as store:
+        assert isinstance(store, kind)
+        assert store.name == says
+
+
+def test_credentials_are_looked_for_where_docker_login_puts_them(tmp_path: Path) -> None:
+    for folder in (tmp_path / ".docker", tmp_path / "other"):
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+    assert default_config({}, tmp_path) == tmp_path / ".docker" / "config.json"
+    assert default_config({"DOCKER_CONFIG": str(tmp_path / "other")}, tmp_path) == tmp_path / "other" / "config.json"
+    assert default_config({"DOCKER_CONFIG": str(tmp_path / "missing")}, tmp_path) is None
+    assert default_config({"DOCKER_CONFIG": ""}, tmp_path / "other") is None
