@@ -82,7 +82,13 @@ async def test_an_index_is_the_subject_unless_platforms_are_named(build: "Builde
 
 
 @pytest.mark.parametrize(
-    ("platforms", "expected"), [("all", [AMD64, ARM64]), ([ARM64], [ARM64]), ([ARM64, ARM64, AMD64], [AMD64, ARM64])]
+    ("platforms", "expected"),
+    [
+        ("all", [AMD64, ARM64]),
+        ([ARM64], [ARM64]),
+        ([ARM64, ARM64, AMD64], [AMD64, ARM64]),
+        ([AMD64, Platform("linux", "amd64", "v2")], [AMD64]),
+    ],
 )
 async def test_children_are_attached_to_each_once(
     platforms: Any, expected: list[Platform], build: "Builder", tmp_path: Path

@@ -119,6 +119,7 @@ def test_a_manifest_of_docker_schema_1_gets_its_own_words() -> None:
     [
         (None, None),
         ({"os": "linux"}, None),
+        ({"os": "linux", "architecture": "\x1b[2J"}, None),
         ({"os": "linux", "architecture": "arm64", "variant": "v8"}, Platform("linux", "arm64")),
         (
             {"os": "windows", "architecture": "amd64", "os.version": "10.0.1"},

@@ -242,7 +242,14 @@ async def test_20_compressed_json_is_bounded_after_decompression(
 
 
 @pytest.mark.parametrize(
-    ("encoding", "body"), [("br", b"x"), ("gzip", b"no gzip"), ("gzip", gzip.compress(b"{}")[:-4])]
+    ("encoding", "body"),
+    [
+        ("br", b"x"),
+        ("gzip", b"no gzip"),
+        ("gzip", gzip.compress(b"{}")[:-4]),
+        ("gzip", gzip.compress(b"{}") + b"x"),
+        ("gzip", gzip.compress(b"{}") + b" " * 200_000),
+    ],
 )
 async def test_20_a_body_that_does_not_decompress_is_refused(
     encoding: str,

@@ -12,6 +12,7 @@ from nodeworthy_resolver.oci import parse_reference, resolve_image
 from nodeworthy_resolver.oci.digests import fallback_tag
 from nodeworthy_resolver.oci.manifests import IMAGE_INDEX
 from nodeworthy_resolver.oci.reference import Reference
+from nodeworthy_resolver.oci.registry.referrers import AbsentApis
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
@@ -114,6 +115,16 @@ async def test_05_an_absent_api_is_asked_for_once_per_client(
     assert len(faulty.asked("GET", "/referrers/")) == 1
 
 
+def test_05_an_absent_api_is_believed_for_an_hour_and_of_so_many_registries() -> None:
+    absent = AbsentApis()
+    absent.add("a", 1000.0)
+    assert [absent.has("a", now) for now in (1000.0, 4599.0, 4601.0)] == [True, True, False]
+    assert not absent.has("b", 1000.0)
+    for number in range(absent.most):
+        absent.add(str(number), 1000.0)
+    assert not absent.has("a", 1000.0)
+
+
 async def test_06_a_redirect_to_a_login_page_means_that_the_api_is_absent(
     image: Content,
     build: "Builder",
@@ -124,6 +135,22 @@ async def test_06_a_redirect_to_a_login_page_means_that_the_api_is_absent(
 ) -> None:
     faulty.script("GET", f"referrers/{image.digest}", reply(302, Location=f"http://{other_host.host}/login"))
     other_host.script("GET", "/login", reply(200, b"<html>Sign in</html>", Content_Type="text/html; charset=utf-8"))
+    faulty.tags[fallback_tag(image.digest)] = build.listing(build.artifact(image))
+    assert (await search(faulty.name)).state is SearchState.FOUND
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_06_a_redirect_to_a_host_that_refuses_means_that_the_api_is_absent(
+    status: int,
+    image: Content,
+    build: "Builder",
+    faulty: "FaultyRegistry",
+    other_host: "FaultyRegistry",
+    search: "Search",
+    reply: "Reply",
+) -> None:
+    faulty.script("GET", f"referrers/{image.digest}", reply(302, Location=f"http://{other_host.host}/login"))
+    other_host.script("GET", "/login", reply(status, WWW_Authenticate="Basic realm=x"))
     faulty.tags[fallback_tag(image.digest)] = build.listing(build.artifact(image))
     assert (await search(faulty.name)).state is SearchState.FOUND
 

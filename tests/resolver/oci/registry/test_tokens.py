@@ -265,3 +265,13 @@ async def test_basic_is_shown_the_password_after_it_was_asked_for_and_from_then_
         assert (await store.resolve("v1")).digest == image.digest
         await store.resolve("v1")
     assert ["Authorization" in one.headers for one in faulty.seen] == [False, True, True]
+
+
+async def test_a_password_that_basic_refuses_is_shown_once(
+    faulty: "FaultyRegistry", open_client: "OpenClient", docker_config: Config, reply: "Reply"
+) -> None:
+    faulty.script("GET", "manifests/v1", reply(401, WWW_Authenticate="Basic realm=x"), always=True)
+    config = docker_config(auths={faulty.host: {"username": "me", "password": "wrong"}})
+    with pytest.raises(RegistryDeniedError):
+        await resolve(open_client, faulty, config)
+    assert ["Authorization" in one.headers for one in faulty.seen] == [False, True]

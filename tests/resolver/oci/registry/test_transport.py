@@ -221,6 +221,18 @@ async def test_a_denial_says_how_to_log_in(
     assert "--registry-config" in caught.value.todo
 
 
+async def test_a_refusal_may_be_long_and_is_told_in_one_line(
+    faulty: "FaultyRegistry", open_client: "OpenClient", reply: "Reply"
+) -> None:
+    body = b'{"errors":[{"code":"DENIED","message":"' + b"x" * 1000 + b'"}]}'
+    faulty.script("GET", "manifests/v1", reply(403, body), reply(404, b" " * 6_000_000))
+    with pytest.raises(RegistryDeniedError) as caught:
+        await resolve(open_client, faulty.name)
+    assert len(caught.value.why) < 400
+    with pytest.raises(ImageNotFoundError):
+        await resolve(open_client, faulty.name)
+
+
 async def test_redirects_end(faulty: "FaultyRegistry", open_client: "OpenClient", reply: "Reply") -> None:
     faulty.script("GET", "manifests/v1", reply(302, Location="/v2/team/app/manifests/v1"), always=True)
     with pytest.raises(RegistryContentError, match="more than 5 redirects"):

@@ -201,6 +201,17 @@ async def test_a_tag_that_is_no_list_is_not_overwritten(
     assert faulty.tags[tag] is other
 
 
+async def test_a_list_that_would_become_too_large_is_left_as_it_is(
+    image: Content, build: "Builder", faulty: "FaultyRegistry", open_client: "OpenClient"
+) -> None:
+    tag = fallback_tag(image.digest)
+    padding = {"a": "x" * (4 * 1024 * 1024 - 300)}
+    full = faulty.tags[tag] = build.document({"manifests": [], "annotations": padding}, IMAGE_INDEX)
+    with pytest.raises(RegistryContentError, match="too large"):
+        await attach_to(faulty, open_client)
+    assert faulty.tags[tag] is full
+
+
 async def test_a_writer_that_comes_between_loses_nothing(
     image: Content, build: "Builder", faulty: "FaultyRegistry", open_client: "OpenClient"
 ) -> None:

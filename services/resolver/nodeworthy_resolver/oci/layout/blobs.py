@@ -4,6 +4,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 from nodeworthy.errors import ImageNotFoundError, RegistryContentError, UsageError
 from nodeworthy_resolver.oci import manifests
@@ -25,10 +26,7 @@ def read_file(path: Path, limit: int) -> bytes:
         UsageError: it cannot be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise RegistryContentError(f"{path} cannot be used", why="it is not an ordinary file")
+        with _open_ordinary(path) as file:
             data = file.read(limit + 1)
     except FileNotFoundError:
         raise
@@ -37,6 +35,14 @@ def read_file(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise RegistryContentError(f"{path} is too large", why=f"more than {limit} bytes are not read")
     return data
+
+
+def _open_ordinary(path: Path) -> BinaryIO:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise RegistryContentError(f"{path} cannot be used", why="it is not an ordinary file")
 
 
 def read_blob(folder: Path, digest: Digest, limit: int, *, size: int | None = None) -> bytes:

@@ -82,8 +82,8 @@ async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
         body += _decode(decoder, chunk, limit + 1 - len(body), where)
         if len(body) > limit or received > limit:
             raise too_large(where, limit)
-    if decoder is not None and received and not decoder.eof:
-        raise RegistryContentError(f"{where} cannot be read", why="its compressed content is cut off")
+    if decoder is not None and received and (not decoder.eof or decoder.unused_data):
+        raise RegistryContentError(f"{where} cannot be read", why="its compressed content is cut off or goes on")
     return bytes(body)
 
 
@@ -95,6 +95,8 @@ def too_large(where: str, limit: int) -> RegistryContentError:
 class _Decoder(Protocol):
     @property
     def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
@@ -130,7 +132,7 @@ def _decode(decoder: _Decoder | None, chunk: bytes, room: int, where: str) -> by
     if decoder is None:
         return chunk
     if decoder.eof:
-        raise RegistryContentError(f"{where} cannot be read", why="bytes follow its compressed content")
+        raise RegistryContentError(f"{where} cannot be read", why="its compressed content goes on")
     try:
         return decoder.decompress(chunk, room)
     except (zlib.error, ValueError, OSError) as error:
@@ -176,7 +178,7 @@ def refusal(answer: Answer, what: str) -> NodeworthyError:
     why = f"{where} answered {answer.status}" + (f" ({said})" if said else "")
     if answer.status == 404:  # noqa: PLR2004 # HTTP's number
         return ImageNotFoundError(
-            f"{what} is not found, or there is no permission to see it",
+            f"{what}: not found or no permission",
             why=why,
             todo="check the name; log in if it is private",
         )

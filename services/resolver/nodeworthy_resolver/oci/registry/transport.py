@@ -87,7 +87,7 @@ class Transport:
             if answer.status != 401 or answer.is_redirected:  # noqa: PLR2004 # HTTP's number
                 break
             renewed = await authorizer.renew(request, answer, shown, plain)
-            if renewed is None:
+            if renewed is None or renewed == shown:
                 break
             shown = renewed
             answer = await self._retried(request, shown, deadline)
