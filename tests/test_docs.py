@@ -23,7 +23,7 @@ def test_links_between_documents_lead_somewhere(path: Path) -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_in_documents_exist(path: Path) -> None:
     known = set(VERBS) | (PLANNED if path.name == "roadmap.md" else set())
-    for verb in re.findall(r"(?:^\$ |`)nodeworthy ([a-z-]+)", path.read_text(), re.MULTILINE):
+    for verb in re.findall(r"(?:^\$ |`)nodeworthy ([a-z][a-z-]*)", path.read_text(), re.MULTILINE):
         assert verb in known, f"{path.name} shows: nodeworthy {verb}"
 
 

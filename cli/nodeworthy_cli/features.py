@@ -64,4 +64,6 @@ def _summary(content: features.FeatureSet) -> str:
         first = " ".join(f"{k}={v}" for k, v in sorted(content.instances[0].items())) if content.instances else ""
         parts.append(f"{len(content.instances)} instances" + (f", the first: {first}" if first else ""))
     text = "; ".join(part for part in parts if part) or "empty"
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    more = f"; {len(content.unobserved)} not observed" if content.unobserved else ""
+    room = _SHOWN - len(more)
+    return (text if len(text) <= room else text[: room - 1] + "…") + more

@@ -11,6 +11,16 @@
     ├── InvalidReferenceError       an image reference does not parse
     ├── ImageNotFoundError          no such image, or no permission to see it
     ├── ArtifactError               an attached artifact is there and cannot be used
+    ├── BusError                    the bus did not do what was asked for
+    │   ├── BusUnreachableError         no connection, no service, or no answer in time
+    │   ├── BusDeniedError              this user may not do that
+    │   ├── BusBusyError                the service has as many requests in work as it takes
+    │   ├── BusRequestError             the service answered with an error; holds its code
+    │   ├── BusConflictError            somebody else wrote the key since it was read
+    │   ├── BusSetupError               a stream is there and is not as it must be
+    │   ├── BusContentError             what is stored is not what its digest says
+    │   └── PayloadError                a message does not decode, or is too large
+    │       └── PayloadVersionError         it is of a format version that this program does not read
     └── RegistryError               a registry did not give what was asked for
         ├── RegistryUnreachableError    no connection, or no answer in time
         ├── RegistryDeniedError         401 or 403
@@ -67,9 +77,9 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.source}:{self.line}" if self.line else self.source
-        path = f" {self.path}" if self.path else ""
+        path = f": {self.path}" if self.path else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}:{path}: {self.message}{hint}"
+        return f"{place}{path}: {self.message}{hint}"
 
 
 class DocumentError(NodeworthyError):
@@ -108,6 +118,58 @@ class ImageNotFoundError(NodeworthyError):
 
 class ArtifactError(NodeworthyError):
     """A compatibility artifact is attached and cannot be used; the answer is then unknown, never compatible."""
+
+
+class BusError(NodeworthyError):
+    """The bus did not do what was asked for."""
+
+
+class BusUnreachableError(BusError):
+    """No connection, no service that listens, or no answer in time."""
+
+
+class BusDeniedError(BusError):
+    """This user may not do that."""
+
+
+class BusBusyError(BusError):
+    """The service has as many requests in work as it takes; the same request may be sent again."""
+
+
+class BusRequestError(BusError):
+    """A service answered with an error; ``code`` is one of :class:`nodeworthy.bus.requests.ErrorCode`."""
+
+    def __init__(self, what: str, *, code: str, why: str = "", todo: str = "") -> None:
+        self.code = code
+        super().__init__(what, why=why, todo=todo)
+
+
+class BusConflictError(BusError):
+    """Somebody else wrote the key since it was read (JetStream's error 10071)."""
+
+
+class BusSetupError(BusError):
+    """A stream or bucket is there and is not as it must be; ``differences`` says where."""
+
+    def __init__(self, what: str, differences: tuple[str, ...], *, todo: str = "") -> None:
+        self.differences = differences
+        super().__init__(what, why="; ".join(differences), todo=todo)
+
+
+class BusContentError(BusError):
+    """What is stored is not what its digest says, or is no feature set; it is never used."""
+
+
+class PayloadError(BusError):
+    """A message does not decode, has another shape, or is too large."""
+
+    def __init__(self, what: str, *, why: str = "", todo: str = "", too_large: bool = False) -> None:
+        self.too_large = too_large
+        super().__init__(what, why=why, todo=todo)
+
+
+class PayloadVersionError(PayloadError):
+    """A message is of a format version that this program does not read."""
 
 
 class RegistryError(NodeworthyError):

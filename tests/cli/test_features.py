@@ -38,6 +38,14 @@ def test_the_table_has_a_line_for_every_set(nodeworthy: "Nodeworthy") -> None:
     assert any(line.startswith("kernel.version ") for line in lines)
 
 
+def test_the_table_counts_what_was_not_observed_of_a_set(nodeworthy: "Nodeworthy", tmp_path: Path) -> None:
+    hosts = Path(__file__).parents[1] / "data" / "hosts"
+    (tmp_path / "k10").symlink_to(hosts / "linux-scientific7-k10" / "root")
+    lines = nodeworthy("features", "--host-root", "k10", "--source", "cpu", code=0).stdout.splitlines()
+    (cpuid,) = (line for line in lines if line.startswith("cpu.cpuid "))
+    assert cpuid.rstrip().endswith("…; 78 not observed")
+
+
 def test_a_source_that_was_not_asked_for_is_unknown(nodeworthy: "Nodeworthy") -> None:
     done = nodeworthy("features", "--source", "kernel", "-o", "json", code=0)
     snapshot = read_document(done.stdout, "features")

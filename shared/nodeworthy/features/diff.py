@@ -26,6 +26,8 @@ class SetChange(msgspec.Struct, frozen=True, omit_defaults=True):
     instances_reordered: bool = False
     kinds_added: tuple[str, ...] = ()
     kinds_removed: tuple[str, ...] = ()
+    unobserved_added: tuple[str, ...] = ()
+    unobserved_removed: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self != _NOTHING
@@ -70,6 +72,8 @@ def diff_sets(old: FeatureSet | None, new: FeatureSet | None) -> SetChange:
         instances_reordered=not added and not removed and (before.instances or ()) != (after.instances or ()),
         kinds_added=tuple(k for k in _KINDS if getattr(before, k) is None and getattr(after, k) is not None),
         kinds_removed=tuple(k for k in _KINDS if getattr(before, k) is not None and getattr(after, k) is None),
+        unobserved_added=tuple(sorted(after.unobserved - before.unobserved)),
+        unobserved_removed=tuple(sorted(before.unobserved - after.unobserved)),
     )
 
 

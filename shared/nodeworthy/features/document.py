@@ -6,7 +6,7 @@ beside NFD's three maps what NFD cannot say::
     {"flags":      {"cpu.cpuid": {"elements": {"AVX2": {}}}},
      "attributes": {"kernel.version": {"elements": {"major": "6"}}},
      "instances":  {"pci.device": {"elements": [{"attributes": {"vendor": "10de"}}]}},
-     "sets":       {"cpu.cpuid": {"state": "present", "digest": "sha256:…"},
+     "sets":       {"cpu.cpuid": {"state": "present", "digest": "sha256:…", "unobserved": ["TSXLDTRK"]},
                     "cpu.rdt": {"state": "unknown", "reason": "…"}},
      "catalogue":  ["cpu.cpuid", "cpu.rdt", "kernel.version", "pci.device"],
      "sources":    {"pci": {"faults": ["0000:00:1f.3: vendor: No such file or directory"]}}}
@@ -74,12 +74,16 @@ def read_document(data: bytes | str, source: str) -> Snapshot:
             why="it has none of the maps flags, attributes and instances",
             todo="write one with: nodeworthy features -o json",
         )
-    contents = _contents(document)
+    try:
+        contents = _contents(document)
+    except ValueError as error:
+        raise FeatureDocumentError(f"{source} contradicts itself", why=str(error)) from error
     statuses = {name: status for name, status in (document.sets or {}).items() if name not in contents}
     for name, status in statuses.items():
-        if status.state is SetState.PRESENT:
+        if status.state is SetState.PRESENT or status.unobserved:
+            claim = "have unobserved elements" if status.unobserved else "be present"
             raise FeatureDocumentError(
-                f"{source} contradicts itself", why=f"set {name} is said to be present and its content is not there"
+                f"{source} contradicts itself", why=f"set {name} is said to {claim} and its content is not there"
             )
     catalogue = None if document.catalogue is None else frozenset(document.catalogue)
     return Snapshot(contents, statuses, catalogue, document.sources or {})
@@ -104,17 +108,22 @@ def write_document(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _contents(document: _Document) -> dict[str, FeatureSet]:
-    flags = document.flags or {}
-    attributes = document.attributes or {}
-    instances = document.instances or {}
-    return {
-        name: FeatureSet(
-            flags=_flags(flags.get(name)),
-            attributes=attributes[name].elements if name in attributes else None,
-            instances=_instances(instances.get(name)),
+    names = {*(document.flags or {}), *(document.attributes or {}), *(document.instances or {})}
+    return {name: _content(document, name) for name in names}
+
+
+def _content(document: _Document, name: str) -> FeatureSet:
+    attributes = (document.attributes or {}).get(name)
+    status = (document.sets or {}).get(name)
+    try:
+        return FeatureSet(
+            flags=_flags((document.flags or {}).get(name)),
+            attributes=None if attributes is None else attributes.elements,
+            instances=_instances((document.instances or {}).get(name)),
+            unobserved=frozenset() if status is None else frozenset(status.unobserved),
         )
-        for name in {*flags, *attributes, *instances}
-    }
+    except ValueError as error:
+        raise ValueError(f"set {name}: {error}") from error
 
 
 def _flags(found: _Flags | None) -> frozenset[str] | None:

@@ -3,10 +3,12 @@
 The same content has the same bytes in every process, on every Python and in every other implementation:
 
 - MessagePack in its shortest forms; strings and counts only; every string is valid UTF-8 (U+FFFD stands for what was not).
-- The set is a map with the keys ``attributes``, ``flags`` and ``instances``, those that are there, in this order.
-- ``attributes`` is a map and ``flags`` an array, sorted by the UTF-8 bytes of the names.
+- The set is a map with the keys ``attributes``, ``flags``, ``instances`` and ``unobserved``, those that are there, in this
+  order.
+- ``attributes`` is a map, ``flags`` and ``unobserved`` are arrays, sorted by the UTF-8 bytes of the names.
 - ``instances`` is an array of pairs (attributes, count): runs of equal neighbours are folded, their order is kept, so that
   256 equal virtual functions cost as much as one.
+- ``unobserved`` is there only where it holds a name, and holds none that is also a flag or an attribute.
 
 The digest is the SHA-256 of these bytes, written ``sha256:<hex>``.
 """
@@ -35,6 +37,7 @@ class _Wire(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     attributes: dict[str, str] | None = None
     flags: list[str] | None = None
     instances: list[_Run] | None = None
+    unobserved: list[str] | None = None
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -55,6 +58,7 @@ def encode(content: FeatureSet) -> bytes:
         attributes=None if content.attributes is None else _sorted_attributes(content.attributes),
         flags=None if content.flags is None else sorted({clean_text(flag) for flag in content.flags}),
         instances=None if content.instances is None else _fold(content.instances),
+        unobserved=_sorted_unobserved(content) or None,
     )
     data = _encoder.encode(wire)
     if len(data) > MAX_SET_BYTES:
@@ -76,11 +80,15 @@ def decode(data: bytes) -> FeatureSet:
         raise EncodingError("these bytes are no feature set", why=str(error)) from error
     if sum(count for _, count in wire.instances or ()) > MAX_INSTANCES:
         raise EncodingError("a feature set unfolds to too many instances", why=f"the limit is {MAX_INSTANCES:,}")
-    content = FeatureSet(
-        flags=None if wire.flags is None else frozenset(wire.flags),
-        attributes=wire.attributes,
-        instances=None if wire.instances is None else _unfold(wire.instances),
-    )
+    try:
+        content = FeatureSet(
+            flags=None if wire.flags is None else frozenset(wire.flags),
+            attributes=wire.attributes,
+            instances=None if wire.instances is None else _unfold(wire.instances),
+            unobserved=frozenset(wire.unobserved or ()),
+        )
+    except ValueError as error:
+        raise EncodingError("a feature set contradicts itself", why=str(error)) from error
     if encode(content) != data:
         raise EncodingError("a feature set is not in canonical form", why="encoding its content gives other bytes")
     return content
@@ -94,6 +102,13 @@ def digest(data: bytes) -> str:
 def _sorted_attributes(attributes: Instance) -> dict[str, str]:
     # Python compares text by code point, which for valid Unicode is the order of the UTF-8 bytes.
     return dict(sorted((clean_text(name), clean_text(value)) for name, value in attributes.items()))
+
+
+def _sorted_unobserved(content: FeatureSet) -> list[str]:
+    if not content.unobserved:
+        return []
+    # Two names that are no Unicode may become one; what is observed counts.
+    return sorted(set(map(clean_text, content.unobserved)) - set(map(clean_text, content.names())))
 
 
 def _fold(instances: Iterable[Instance]) -> list[_Run]:

@@ -21,6 +21,20 @@ class FeatureSet(msgspec.Struct, frozen=True):
     """Name to value; values are always text."""
     instances: tuple[Instance, ...] | None = None
     """In the order in which the machine lists them."""
+    unobserved: frozenset[str] = frozenset()
+    """Names of elements of which it is not known whether they are there, or what their value is.
+
+    Such a name may be there as a flag where the set has flags, and with any value where it has attributes. It is never among
+    the flags or attributes themselves; instances know no such names.
+    """
+
+    def __post_init__(self) -> None:
+        if self.unobserved and not self.unobserved.isdisjoint(self.names()):
+            raise ValueError(f"observed and unobserved at once: {sorted(self.unobserved & self.names())[:3]}")
+
+    def names(self) -> frozenset[str]:
+        """The names of all flags and attributes."""
+        return frozenset(self.flags or ()) | frozenset(self.attributes or ())
 
 
 def clean_text(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from nodeworthy.features.encoding import digest, encode
-from nodeworthy.features.model import FeatureSet
+from nodeworthy.features.model import FeatureSet, clean_text
 
 
 class SetState(StrEnum):
@@ -22,11 +22,13 @@ class SetState(StrEnum):
 
 
 class SetStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known of one set: its state, why if it is not present, and the digest of its content if it is."""
+    """What is known of one set: its state, why if it is not present, and if it is, the digest of its content."""
 
     state: SetState
     reason: str = ""
     digest: str = ""
+    unobserved: tuple[str, ...] = ()
+    """Sorted; :attr:`FeatureSet.unobserved` of a present set."""
 
 
 class SourceHealth(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,11 +39,12 @@ class SourceHealth(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Lookup(NamedTuple):
-    """The answer to "what is in this set": content only when present, reason only when not."""
+    """The answer to "what is in this set"; the content is there only when the set is present."""
 
     state: SetState
     content: FeatureSet | None
     reason: str
+    """Why it is not present, or, where that can be said, why names of it are unobserved."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -76,7 +79,8 @@ class Snapshot(msgspec.Struct, frozen=True):
         found = self.lookup(name)
         if found.content is None:
             return SetStatus(found.state, found.reason)
-        return SetStatus(SetState.PRESENT, digest=digest(encode(found.content)))
+        unobserved = tuple(sorted(map(clean_text, found.content.unobserved)))
+        return SetStatus(SetState.PRESENT, digest=digest(encode(found.content)), unobserved=unobserved)
 
     def names(self) -> list[str]:
         """Every set that this snapshot says something of, sorted."""

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from nodeworthy.errors import RuleError
 from nodeworthy.features import FeatureSet, Lookup, SetState
-from nodeworthy.rules.compiled import MATCHED_SET
-from nodeworthy.rules.matching import CompiledTerm, in_pool
-from nodeworthy.rules.outcomes import FAILS, HOLDS, Answer, Outcome
+
+_MAX_REASONS = 3
+"""How many rules a reason names; a chain may have hundreds."""
 
 
 class BackReferences:
@@ -20,59 +19,48 @@ class BackReferences:
         self._before = found.content or FeatureSet()
         self._names: dict[str, str] = dict(self._before.attributes or {})
         self._exists = found.content is not None
-        self._doubtful: set[str] = set()
-        self._everything_doubtful = False
-        self._doubt = ""
+        self._doubtful: dict[str, str] = dict.fromkeys(self._before.unobserved, found.reason)
+        """Name to why it is in doubt."""
+        self._doubts_everything = ""
 
     @property
     def names(self) -> Mapping[str, str] | None:
-        """A copy of the names and values so far; ``None`` before the first rule."""
+        """A copy of the names and values that are sure so far; ``None`` before the first rule."""
         return dict(self._names) if self._exists else None
 
     def feed(self, *given: Mapping[str, str]) -> None:
-        """Add what a rule gave; later values win."""
+        """Add what a rule gave; later values win, and what they win against need not be known."""
         self._exists = True
         for names in given:
             self._names.update(names)
+            for name in self._doubtful.keys() & names.keys():
+                del self._doubtful[name]
 
     def doubt(self, rule: str, names: Iterable[str]) -> None:
         """Remember that a rule may have given these names."""
         self._exists = True
-        self._doubtful.update(names)
-        self._doubt = self._doubt or f"it depends on rule {rule!r}, whose outcome is not known"
+        for name in names:
+            self._names.pop(name, None)
+            self._doubtful.setdefault(name, f"the outcome of rule {rule!r} is not known")
 
     def doubt_all(self, rule: str) -> None:
         """Remember that a rule may have given any name."""
-        self._doubt = self._doubt or f"it depends on rule {rule!r}, whose output is not known"
-        self._everything_doubtful = True
+        self._doubts_everything = self._doubts_everything or f"the output of rule {rule!r} is not known"
 
     def lookup(self) -> Lookup:
         """The set as facts."""
+        if self._doubts_everything:
+            return Lookup(SetState.UNKNOWN, None, self._doubts_everything)
         if not self._exists:
             return Lookup(SetState.ABSENT, None, "no rule stands before this one")
-        # Shares the growing map instead of copying it for every rule: nobody keeps the set longer than one question.
-        return Lookup(SetState.PRESENT, FeatureSet(self._before.flags, self._names, self._before.instances), "")
+        flags = self._before.flags
+        if not self._doubtful:
+            # Shares the growing map instead of copying it for every rule: nobody keeps the set longer than one question.
+            return Lookup(SetState.PRESENT, FeatureSet(flags, self._names, self._before.instances), "")
+        doubtful = frozenset(self._doubtful)
+        sure = None if flags is None else flags - doubtful
+        return Lookup(SetState.PRESENT, FeatureSet(sure, self._names, self._before.instances, doubtful), self._why())
 
-    def answer(self, term: CompiledTerm) -> Answer:
-        """What a term of ``rule.matched`` says, unknown where it depends on a name in doubt."""
-        found = self.lookup()
-        if self._everything_doubtful:
-            return Answer(Outcome.UNKNOWN, f"{MATCHED_SET} is not known: {self._doubt}")
-        if not self._doubtful or found.content is None:
-            return term.answer(found)
-        try:
-            return self._answer_in_doubt(term, found.content)
-        except RuleError as error:
-            return Answer(Outcome.ERROR, f"{term.source.feature}: {error}", error.todo)
-
-    def _answer_in_doubt(self, term: CompiledTerm, content: FeatureSet) -> Answer:
-        unknown = Answer(Outcome.UNKNOWN, f"{MATCHED_SET} is not known: {self._doubt}")
-        if content.instances is not None:
-            return unknown
-        answer = HOLDS
-        for name, expression in term.expressions or ():
-            if name in self._doubtful:
-                answer = unknown
-            elif not in_pool(name, expression, content):
-                return FAILS
-        return answer if term.name is None else unknown
+    def _why(self) -> str:
+        reasons = list(dict.fromkeys(filter(None, self._doubtful.values())))
+        return "; ".join(reasons[:_MAX_REASONS]) + ("; and others" if len(reasons) > _MAX_REASONS else "")

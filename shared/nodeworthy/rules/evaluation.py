@@ -101,9 +101,9 @@ def _parts(rule: CompiledRule, ask: Ask) -> Iterable[Answer]:
     yield all_hold(map(ask, rule.match_features))
 
 
-def ask_in_chain(term: CompiledTerm, facts: Facts, matched: BackReferences) -> Answer:
-    """What a term says of the facts, or of what the rules before it gave."""
-    return matched.answer(term) if term.set_name == MATCHED_SET else term.answer(facts.lookup(term.set_name))
+def look_up(term: CompiledTerm, facts: Facts, matched: BackReferences) -> Lookup:
+    """The set that a term reads: from the facts, or what the rules before it gave."""
+    return matched.lookup() if term.set_name == MATCHED_SET else facts.lookup(term.set_name)
 
 
 def evaluate_in_chain(
@@ -112,7 +112,7 @@ def evaluate_in_chain(
     """What one rule says after others; ``matched`` is only read."""
 
     def ask(term: CompiledTerm) -> Answer:
-        return ask_in_chain(term, facts, matched)
+        return term.answer(look_up(term, facts, matched))
 
     engine = templates or NoTemplates()
     source = rule.source
@@ -172,11 +172,7 @@ def _first(answers: Iterable[Answer], outcome: Outcome) -> Answer | None:
 def _elements(
     terms: Sequence[CompiledTerm], facts: Facts, matched: BackReferences
 ) -> dict[str, dict[str, list[Instance]]]:
-    def content(term: CompiledTerm) -> FeatureSet:
-        found = matched.lookup() if term.set_name == MATCHED_SET else facts.lookup(term.set_name)
-        return found.content or FeatureSet()
-
-    return collect_elements((term, content(term)) for term in terms)
+    return collect_elements((term, look_up(term, facts, matched).content or FeatureSet()) for term in terms)
 
 
 def _feed(matched: BackReferences, rule: Rule, result: RuleResult) -> None:

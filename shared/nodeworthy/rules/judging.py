@@ -1,17 +1,15 @@
 """Judging every expression of a term on its own, for reports: no expression hides behind one that failed before it."""
 
-from collections.abc import Callable, Iterable
-
 import msgspec
 
-from nodeworthy.errors import RuleError
-from nodeworthy.features import FeatureSet, Instance, Lookup, SetState
-from nodeworthy.rules.matching import CompiledTerm, compile_term, in_pool, names_hold, on_instance
+from nodeworthy.features import FeatureSet, Lookup, SetState
+from nodeworthy.rules.matching import CompiledTerm
 from nodeworthy.rules.module_names import MODULE_SETS, unify_set
 from nodeworthy.rules.observations import observe_element, observe_instances, observe_names, observe_set
 from nodeworthy.rules.operators import CompiledExpression
-from nodeworthy.rules.outcomes import Answer, Outcome
-from nodeworthy.rules.records import Expression, Operator, Term
+from nodeworthy.rules.outcomes import Outcome
+from nodeworthy.rules.records import Expression, Operator
+from nodeworthy.rules.unobserved import Doubt, ask_expressions, ask_names
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -32,17 +30,12 @@ class Judgement(msgspec.Struct, frozen=True):
     """Why it does not hold, where that says more than observed and expected."""
 
 
-def judge_term(
-    term: CompiledTerm, found: Lookup, doubt: Callable[[CompiledTerm], Answer] | None = None
-) -> tuple[Judgement, ...]:
-    """The judgements of a term's expressions, in the order of their names, then ``matchName``.
-
-    ``doubt`` answers terms of a set that holds names of which nobody is sure (see BackReferences).
-    """
+def judge_term(term: CompiledTerm, found: Lookup) -> tuple[Judgement, ...]:
+    """The judgements of a term's expressions, in the order of their names, then ``matchName``."""
     content = found.content
     if content is not None and term.set_name in MODULE_SETS:
         content = unify_set(content)
-    judge = _Judge(term, found, content, doubt)
+    judge = _Judge(term, found, content)
     written = sorted(term.source.expressions or ())
     judgements = [
         judge.expression(name, key, expression)
@@ -54,24 +47,17 @@ def judge_term(
 
 
 class _Judge:
-    def __init__(
-        self,
-        term: CompiledTerm,
-        found: Lookup,
-        content: FeatureSet | None,
-        doubt: Callable[[CompiledTerm], Answer] | None,
-    ) -> None:
+    def __init__(self, term: CompiledTerm, found: Lookup, content: FeatureSet | None) -> None:
         self.term = term
         self.found = found
         self.content = content
-        self.doubt = doubt
+        self.doubt = Doubt(term.set_name, found.reason)
 
     def expression(self, name: str, key: str, expression: CompiledExpression) -> Judgement:
         content = self.content
         if content is None:
             return self.without_content(name, "matchExpressions", expression)
-        pair = [(key, expression)]
-        answer = _ask(lambda: in_any(pair, content))
+        answer = ask_expressions([(key, expression)], content, self.doubt, fallible=True)
         if content.instances is not None:
             observed = observe_instances(key, self.term.expressions or (), content, outcome=answer.outcome)
         else:
@@ -86,7 +72,7 @@ class _Judge:
         content = self.found.content
         if content is None:
             return self.without_content("", "matchName", expression)
-        answer = _ask(lambda: names_hold(expression, content))
+        answer = ask_names(expression, content, self.doubt)
         observed = observe_names(expression, content, outcome=answer.outcome)
         return self.judgement("", "matchName", expression, answer.outcome, observed, answer.reason)
 
@@ -94,7 +80,7 @@ class _Judge:
         """The judgement of a term that asks nothing, or ``matchExpressions: {}``."""
         if self.content is None:
             return self.without_content("", "feature", None)
-        answer = self.doubt(self.term) if self.doubt else self.term.answer(self.found)
+        answer = self.term.answer(self.found)
         return self.judgement("", "feature", None, answer.outcome, observe_set(self.content), answer.reason)
 
     def without_content(self, name: str, matcher: str, expression: CompiledExpression | None) -> Judgement:
@@ -113,32 +99,9 @@ class _Judge:
         observed: str | None,
         reason: str,
     ) -> Judgement:
-        feature = self.term.source.feature
-        if expression is None:
-            return Judgement(feature, name, matcher, None, outcome, observed, reason)
-        source = expression.source
-        if self.doubt is not None:
-            alone = Term(feature, name=source) if matcher == "matchName" else Term(feature, {name: source})
-            answer = self.doubt(compile_term(alone))
-            if answer.outcome is Outcome.UNKNOWN:
-                outcome, observed, reason = Outcome.UNKNOWN, None, answer.reason
-        return Judgement(feature, name, matcher, source, outcome, observed, reason)
-
-
-def in_any(expressions: Iterable[tuple[str, CompiledExpression]], content: FeatureSet) -> bool:
-    """Whether the pool of flags and attributes, or any one instance, satisfies the expressions."""
-    pairs = list(expressions)
-    has_pool = content.flags is not None or content.attributes is not None
-    pool = has_pool and all(in_pool(name, expression, content) for name, expression in pairs)
-    instances: tuple[Instance, ...] = content.instances or ()
-    return sum([on_instance(pairs, instance) for instance in instances]) > 0 or pool
-
-
-def _ask(question: Callable[[], bool]) -> Answer:
-    try:
-        return Answer(Outcome.TRUE if question() else Outcome.FALSE)
-    except RuleError as error:
-        return Answer(Outcome.ERROR, str(error), error.todo)
+        observed = None if outcome is Outcome.UNKNOWN else observed
+        source = expression.source if expression else None
+        return Judgement(self.term.source.feature, name, matcher, source, outcome, observed, reason)
 
 
 def _asks_value_of_flag(key: str, expression: Expression, content: FeatureSet) -> bool:

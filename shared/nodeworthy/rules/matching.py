@@ -1,20 +1,22 @@
 """Terms, compiled: whether one feature set satisfies all that one term asks of it.
 
 A term's answer depends on the content of its set and on nothing else, so that it need be evaluated only once for all nodes
-with the same content. How the kinds of features answer is described in NFD's terms in docs/nfd-differences.md and
-api/nfd/v1alpha1: flags and attributes of one name are one pool, instances are asked one by one, either may satisfy the term.
+with the same content. Flags and attributes of one name are one pool, instances are asked one by one, either may satisfy the
+term.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from nodeworthy.errors import RuleError
 from nodeworthy.features import FeatureSet, Instance, Lookup, SetState
+from nodeworthy.rules.elements import in_pool, name_elements, names_hold, on_instance
 from nodeworthy.rules.module_names import MODULE_SETS, spellings, unify, unify_set
 from nodeworthy.rules.operators import CompiledExpression, Test, compile_expression
-from nodeworthy.rules.outcomes import FAILS, HOLDS, Answer, Outcome
+from nodeworthy.rules.outcomes import FAILS, HOLDS, Answer, Outcome, all_hold
 from nodeworthy.rules.records import Expression, Operator, Term
+from nodeworthy.rules.unobserved import Doubt, ask_expressions, ask_names
 
 
 class CompiledTerm(msgspec.Struct, frozen=True):
@@ -36,6 +38,10 @@ class CompiledTerm(msgspec.Struct, frozen=True):
             return FAILS
         if found.content is None:
             return Answer(Outcome.UNKNOWN, f"{self.set_name} is not known: {found.reason}")
+        if found.content.unobserved:
+            answer = all_hold(self._parts(found.content, Doubt(self.set_name, found.reason)))
+            is_error = answer.outcome is Outcome.ERROR
+            return answer._replace(reason=f"{self.source.feature}: {answer.reason}") if is_error else answer
         try:
             return HOLDS if self.holds(found.content) else FAILS
         except RuleError as error:
@@ -43,6 +49,8 @@ class CompiledTerm(msgspec.Struct, frozen=True):
 
     def holds(self, content: FeatureSet) -> bool:
         """Whether the set satisfies the term; first ``matchExpressions``, then, if those hold, ``matchName``.
+
+        For sets that were observed as a whole, which is nearly all; :meth:`answer` asks of any.
 
         Raises:
             RuleError: an expression cannot be asked of a value that is there.
@@ -52,6 +60,14 @@ class CompiledTerm(msgspec.Struct, frozen=True):
         if self.expressions is not None and not self._expressions_hold(content, self.expressions):
             return False
         return self.name is None or names_hold(self.name, content)
+
+    def _parts(self, content: FeatureSet, doubt: Doubt) -> Iterable[Answer]:
+        if self.set_name in MODULE_SETS:
+            content = unify_set(content)
+        if self.expressions is not None:
+            yield ask_expressions(self.expressions, content, doubt, fallible=self.fallible)
+        if self.name is not None:
+            yield ask_names(self.name, content, doubt)
 
     def _expressions_hold(self, content: FeatureSet, expressions: tuple[tuple[str, CompiledExpression], ...]) -> bool:
         pool = (content.flags is not None or content.attributes is not None) and all(
@@ -80,46 +96,6 @@ def compile_term(term: Term) -> CompiledTerm:
         name = _compile_module_name(term.name) if modules else compile_expression(term.name)
     fallible = any(expression.fallible for _, expression in expressions or ())
     return CompiledTerm(term, set_name, expressions, name, fallible)
-
-
-def in_pool(name: str, expression: CompiledExpression, content: FeatureSet) -> bool:
-    """Whether the flags and attributes of a set satisfy one expression; ``DoesNotExist`` must hold in both."""
-    if expression.broken is not None:
-        raise RuleError(expression.broken.what, why=expression.broken.why, todo=expression.broken.todo)
-    flags, attributes = content.flags, content.attributes
-    value = None if attributes is None else attributes.get(name)
-    if expression.source.reads_flags and flags is not None and value is None:
-        return expression.test("true" if name in flags else "false")
-    if expression.source.operator is Operator.DOES_NOT_EXIST:
-        return value is None and (flags is None or name not in flags)
-    if flags is not None and (expression.flag if name in flags else expression.absent):
-        return True
-    if attributes is None:
-        return False
-    return expression.absent if value is None else expression.test(value)
-
-
-def on_instance(expressions: Iterable[tuple[str, CompiledExpression]], instance: Instance) -> bool:
-    """Whether one instance satisfies all expressions; the first that fails ends it."""
-    for name, expression in expressions:
-        if expression.broken is not None:
-            raise RuleError(expression.broken.what, why=expression.broken.why, todo=expression.broken.todo)
-        value = instance.get(name)
-        if not (expression.absent if value is None else expression.test(value)):
-            return False
-    return True
-
-
-def names_hold(expression: CompiledExpression, content: FeatureSet) -> bool:
-    """Whether some element's name satisfies ``matchName``; for instances, the name of some attribute."""
-    if expression.fallible:
-        return bool(name_elements(expression, content))
-    test = expression.test
-    return (
-        any(map(test, content.flags or ()))
-        or any(map(test, content.attributes or ()))
-        or any(any(map(test, instance)) for instance in content.instances or ())
-    )
 
 
 def term_elements(term: CompiledTerm, content: FeatureSet) -> list[Instance]:
@@ -160,18 +136,6 @@ def _pool_elements(written: str, name: str, expression: CompiledExpression, cont
     if not elements and expression.source.reads_flags:
         elements.append({"Name": written})
     return elements
-
-
-def name_elements(expression: CompiledExpression, content: FeatureSet) -> list[Instance]:
-    """What ``matchName`` has matched."""
-    test = expression.test
-    pool: list[tuple[str, int, Instance]] = [
-        (name, 0, {"Name": name}) for name in sorted(content.flags or ()) if test(name)
-    ]
-    attributes: Mapping[str, str] = content.attributes or {}
-    pool += [(name, 1, {"Name": name, "Value": attributes[name]}) for name in sorted(attributes) if test(name)]
-    elements = [element for _, _, element in sorted(pool, key=lambda entry: entry[:2])]
-    return elements + [instance for instance in content.instances or () if any(map(test, sorted(instance)))]
 
 
 def _compile_module_name(expression: Expression) -> CompiledExpression:

@@ -4,6 +4,8 @@ The kernel writes ``vfio_pci`` in /proc/modules, files and people write ``vfio-p
 modprobe(8)). NFD compares letter by letter, so that its own example artifact, which asks for ``vfio-pci``, never matches.
 """
 
+import msgspec
+
 from nodeworthy.features import FeatureSet
 
 MODULE_SETS = frozenset({"kernel.loadedmodule", "kernel.enabledmodule", "kernel.module"})
@@ -22,6 +24,10 @@ def spellings(name: str) -> set[str]:
 
 def unify_set(content: FeatureSet) -> FeatureSet:
     """The set with every flag in the one spelling; module sets have flags only."""
-    if content.flags is None or not any("-" in flag for flag in content.flags):
+    if not any("-" in name for names in (content.flags or (), content.unobserved) for name in names):
         return content
-    return FeatureSet(frozenset(map(unify, content.flags)), content.attributes, content.instances)
+    flags = None if content.flags is None else frozenset(map(unify, content.flags))
+    unified = FeatureSet(flags, content.attributes, content.instances)
+    # What was observed in one spelling is observed.
+    unobserved = frozenset(map(unify, content.unobserved)) - unified.names()
+    return msgspec.structs.replace(unified, unobserved=unobserved) if unobserved else unified

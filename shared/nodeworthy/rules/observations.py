@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from nodeworthy.errors import RuleError
 from nodeworthy.features import FeatureSet, Instance
-from nodeworthy.rules.matching import on_instance
+from nodeworthy.rules.elements import on_instance
 from nodeworthy.rules.operators import CompiledExpression
 from nodeworthy.rules.outcomes import Outcome
 from nodeworthy.rules.records import Expression, Operator
@@ -56,6 +56,8 @@ def observe_element(name: str, content: FeatureSet) -> str:
     value = (content.attributes or {}).get(name)
     if value is not None:
         return shorten(value) or '""'
+    if name in content.unobserved:
+        return "not observed"
     return "present" if content.flags is not None and name in content.flags else "absent"
 
 

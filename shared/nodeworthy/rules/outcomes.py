@@ -1,8 +1,10 @@
 """The four outcomes of a question, and how they combine."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import NamedTuple
+
+from nodeworthy.errors import RuleError
 
 
 class Outcome(StrEnum):
@@ -26,6 +28,14 @@ class Answer(NamedTuple):
 
 HOLDS = Answer(Outcome.TRUE)
 FAILS = Answer(Outcome.FALSE)
+
+
+def ask(question: Callable[[], bool]) -> Answer:
+    """The answer to a question of yes or no, which is an error where the question raises one."""
+    try:
+        return HOLDS if question() else FAILS
+    except RuleError as error:
+        return Answer(Outcome.ERROR, str(error), error.todo)
 
 
 def all_hold(answers: Iterable[Answer]) -> Answer:

@@ -10,7 +10,7 @@ import msgspec
 
 from nodeworthy.rules.back_references import BackReferences
 from nodeworthy.rules.compiled import MATCHED_SET, CompiledRule, compile_rule
-from nodeworthy.rules.evaluation import Facts, RuleResult, ask_in_chain, evaluate_in_chain, unreadable_reason
+from nodeworthy.rules.evaluation import Facts, RuleResult, evaluate_in_chain, look_up, unreadable_reason
 from nodeworthy.rules.judging import Judgement, judge_term
 from nodeworthy.rules.matching import CompiledTerm
 from nodeworthy.rules.observations import describe
@@ -108,13 +108,11 @@ class _Reporter:
                 yield self.judge(term, alternative)
 
     def judge(self, term: CompiledTerm, alternative: int | None) -> "_JudgedTerm":
-        answer = self.ask(term)
-        if term.set_name == MATCHED_SET:
-            return _JudgedTerm(alternative, answer, judge_term(term, self.matched.lookup(), self.matched.answer))
-        return _JudgedTerm(alternative, answer, judge_term(term, self.facts.lookup(term.set_name)))
+        found = look_up(term, self.facts, self.matched)
+        return _JudgedTerm(alternative, term.answer(found), judge_term(term, found))
 
     def ask(self, term: CompiledTerm) -> Answer:
-        return ask_in_chain(term, self.facts, self.matched)
+        return term.answer(look_up(term, self.facts, self.matched))
 
     def feed(self, rule: CompiledRule, result: RuleResult) -> None:
         """Hand on the rule's variables as NFD's image report does: also where only ``matchAny`` fails.

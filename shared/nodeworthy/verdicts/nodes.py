@@ -48,11 +48,21 @@ def _cpu_flags(snapshot: Snapshot) -> frozenset[str]:
     return (content.flags if content else None) or frozenset()
 
 
+def _unobserved(snapshot: Snapshot) -> frozenset[str]:
+    content = snapshot.lookup("cpu.cpuid").content
+    return content.unobserved if content else frozenset()
+
+
+_LEVEL = re.compile(r"X86_64_V|ARMv")
+
+
 def _variant(snapshot: Snapshot, architecture: str) -> str | None:
     """The highest variant that the CPU's flags prove; ``None`` where they say nothing of variants."""
     if snapshot.lookup("cpu.cpuid").state is not SetState.PRESENT:
         return None
     flags = _cpu_flags(snapshot)
+    if any(_LEVEL.match(name) for name in _unobserved(snapshot)):
+        return None
     if architecture == "amd64":
         levels = [int(found[1]) for flag in flags if (found := re.fullmatch(r"X86_64_V([0-9])", flag))]
         return f"v{max(levels)}" if levels else None

@@ -1,3 +1,4 @@
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -5,11 +6,21 @@ from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, diff_
 
 names = st.sampled_from(["a", "b", "c"])
 attributes = st.dictionaries(names, names, max_size=3)
+
+
+def without_names(content: FeatureSet, unobserved: frozenset[str]) -> FeatureSet:
+    return msgspec.structs.replace(content, unobserved=unobserved - content.names())
+
+
 sets = st.builds(
-    FeatureSet,
-    flags=st.none() | st.frozensets(names),
-    attributes=st.none() | attributes,
-    instances=st.none() | st.lists(attributes, max_size=4).map(tuple),
+    without_names,
+    st.builds(
+        FeatureSet,
+        flags=st.none() | st.frozensets(names),
+        attributes=st.none() | attributes,
+        instances=st.none() | st.lists(attributes, max_size=4).map(tuple),
+    ),
+    st.frozensets(names),
 )
 
 
@@ -22,6 +33,15 @@ def test_flags_and_attributes_are_added_removed_and_changed() -> None:
     assert change.attributes_changed == {"level": ("1", "2")}
     assert change.attributes_added == {"here": "y"}
     assert change.attributes_removed == {"gone": "x"}
+
+
+def test_a_name_that_comes_to_be_observed_is_a_change() -> None:
+    old = FeatureSet(flags=frozenset({"AVX"}), unobserved=frozenset({"HTT", "IBRS"}))
+    new = FeatureSet(flags=frozenset({"AVX"}), unobserved=frozenset({"HTT", "MOVU"}))
+    change = diff_sets(old, new)
+    assert (change.unobserved_added, change.unobserved_removed) == (("MOVU",), ("IBRS",))
+    assert not change.flags_added
+    assert diff_sets(old, None).unobserved_removed == ("HTT", "IBRS")
 
 
 def test_equal_devices_are_counted() -> None:
@@ -55,6 +75,7 @@ def test_the_way_back_is_the_mirror(old: FeatureSet, new: FeatureSet) -> None:
     assert there.attributes_added == back.attributes_removed
     assert there.instances_added == back.instances_removed
     assert there.kinds_added == back.kinds_removed
+    assert there.unobserved_added == back.unobserved_removed
 
 
 def test_snapshots_differ_in_contents_and_states() -> None:

@@ -18,7 +18,9 @@ from nodeworthy.features import (
 
 SNAPSHOT = Snapshot(
     {
-        "cpu.cpuid": FeatureSet(flags=frozenset({"AVX"}), attributes={}),
+        "cpu.cpuid": FeatureSet(
+            flags=frozenset({"AVX"}), attributes={}, unobserved=frozenset({"TSXLDTRK", "AVX10_VERSION"})
+        ),
         "pci.device": FeatureSet(instances=({"vendor": "10de"}, {"vendor": "10de"})),
     },
     {"cpu.rdt": SetStatus(SetState.UNKNOWN, "Permission denied"), "cpu.sst": SetStatus(SetState.ABSENT)},
@@ -38,6 +40,12 @@ def test_the_three_maps_have_the_shape_of_nfd() -> None:
     assert document["instances"] == {
         "pci.device": {"elements": [{"attributes": {"vendor": "10de"}}, {"attributes": {"vendor": "10de"}}]}
     }
+
+
+def test_what_was_not_observed_stands_with_the_state_and_not_in_nfds_maps() -> None:
+    status = write_document(SNAPSHOT)["sets"]["cpu.cpuid"]
+    assert (status["state"], list(status["unobserved"])) == ("present", ["AVX10_VERSION", "TSXLDTRK"])
+    assert "unobserved" not in write_document(SNAPSHOT)["sets"]["pci.device"]
 
 
 def test_in_nfds_own_export_what_is_not_there_is_unknown() -> None:
@@ -64,6 +72,12 @@ def test_nulls_as_nfds_components_write_them_are_read() -> None:
         ('{"attributes": {"a.b": {"elements": {"x": 1}}}}', "Expected `str`"),
         ('{"flags": {}, "sets": {"a.b": {"state": "present"}}}', "a.b"),
         ('{"flags": {}, "sets": {"a.b": {"state": "perhaps"}}}', "perhaps"),
+        ('{"flags": {}, "sets": {"a.b": {"state": "unknown", "unobserved": ["x"]}}}', "have unobserved elements"),
+        (
+            '{"flags": {"a.b": {"elements": {"x": {}}}}, "sets": {"a.b": {"state": "present", "unobserved": ["x"]}}}',
+            "set a.b: observed and unobserved at once: ['x']",
+        ),
+        ('{"flags": {}, "sets": {"a.b": {"state": "present", "unobserved": [1]}}}', "Expected `str`"),
         (b'{"flags": {"\xff": {}}}', "UTF-8"),
         ("[" * 100_000, "Expected"),
     ],

@@ -3,6 +3,7 @@
 import hashlib
 
 import msgpack
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,11 +13,21 @@ from nodeworthy.features import MAX_SET_BYTES, FeatureSet, clean_text, decode, d
 
 texts = st.text(max_size=20)
 attributes = st.dictionaries(texts, texts, max_size=6)
+
+
+def without_names(content: FeatureSet, names: frozenset[str]) -> FeatureSet:
+    return msgspec.structs.replace(content, unobserved=names - content.names())
+
+
 sets = st.builds(
-    FeatureSet,
-    flags=st.none() | st.frozensets(texts, max_size=6),
-    attributes=st.none() | attributes,
-    instances=st.none() | st.lists(attributes, max_size=6).map(tuple),
+    without_names,
+    st.builds(
+        FeatureSet,
+        flags=st.none() | st.frozensets(texts, max_size=6),
+        attributes=st.none() | attributes,
+        instances=st.none() | st.lists(attributes, max_size=6).map(tuple),
+    ),
+    st.frozensets(texts, max_size=6),
 )
 
 GOLDEN = [
@@ -35,6 +46,11 @@ GOLDEN = [
         FeatureSet(flags=frozenset({"X"}), attributes={"AVX10_VERSION": "2"}),
         "82aa6174747269627574657381ad41565831305f56455253494f4ea132a5666c61677391a158",
     ),
+    (
+        FeatureSet(flags=frozenset({"AVX"}), attributes={}, unobserved=frozenset({"TSXLDTRK", "HTT"})),
+        "83aa6174747269627574657380a5666c61677391a3415658aa756e6f6273657276656492a3485454a85453584c4454524b",
+    ),
+    (FeatureSet(unobserved=frozenset({"x"})), "81aa756e6f6273657276656491a178"),
 ]
 
 
@@ -62,6 +78,7 @@ def test_an_independent_reader_reads_the_same(content: FeatureSet) -> None:
         assert read["flags"] == sorted(content.flags, key=str.encode)
     if content.attributes is not None:
         assert list(read["attributes"].items()) == sorted(content.attributes.items(), key=lambda item: item[0].encode())
+    assert read.get("unobserved", []) == sorted(content.unobserved, key=str.encode)
 
 
 def test_neighbours_are_folded_and_the_order_is_kept() -> None:
@@ -88,6 +105,12 @@ def test_bytes_that_are_no_text_become_the_replacement_character() -> None:
     assert decode(encode(FeatureSet(flags=frozenset({raw})))).flags == frozenset({"caf\ufffd"})
 
 
+def test_names_that_become_one_are_observed_if_one_of_them_is() -> None:
+    one, other = (raw.decode("utf-8", "surrogateescape") for raw in (b"caf\xe9", b"caf\xe8"))
+    content = FeatureSet(flags=frozenset({one}), unobserved=frozenset({other}))
+    assert decode(encode(content)) == FeatureSet(flags=frozenset({"caf\ufffd"}))
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [
@@ -104,6 +127,12 @@ def test_bytes_that_are_no_text_become_the_replacement_character() -> None:
         (bytes.fromhex("81a9696e7374616e636573919281a161a16200"), ">= 1"),  # a run of none
         (bytes.fromhex("81a9696e7374616e636573919281a161a162ce7fffffff"), "100,000"),  # two thousand million devices
         (bytes.fromhex("81a9696e7374616e636573929281a161a162019281a161a16201"), "canonical"),  # a run in two pieces
+        (bytes.fromhex("81aa756e6f6273657276656490"), "canonical"),  # an empty list of unobserved names
+        (bytes.fromhex("81aa756e6f6273657276656492a162a161"), "canonical"),  # unobserved names that are not sorted
+        (bytes.fromhex("81aa756e6f6273657276656492a161a161"), "canonical"),  # an unobserved name twice
+        (bytes.fromhex("82a5666c61677391a161aa756e6f6273657276656491a161"), "contradicts itself"),  # also a flag
+        (bytes.fromhex("82aa6174747269627574657381a161a162aa756e6f6273657276656491a161"), "contradicts itself"),
+        (bytes.fromhex("82aa756e6f6273657276656491a161a5666c61677391a162"), "canonical"),  # keys in another order
         (b"\x91" * 100_000, "Expected `object`"),
         (bytes(MAX_SET_BYTES + 1), "limit"),
     ],

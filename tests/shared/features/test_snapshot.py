@@ -9,6 +9,12 @@ def test_a_delivered_set_is_present_and_its_status_carries_the_digest() -> None:
     assert snapshot.status("cpu.cpuid") == SetStatus(SetState.PRESENT, digest=digest(encode(FLAGS)))
 
 
+def test_the_status_of_a_set_names_what_was_not_observed_of_it() -> None:
+    content = FeatureSet(flags=frozenset({"AVX"}), unobserved=frozenset({"TSXLDTRK", "HTT"}))
+    status = Snapshot({"cpu.cpuid": content}).status("cpu.cpuid")
+    assert status == SetStatus(SetState.PRESENT, digest=digest(encode(content)), unobserved=("HTT", "TSXLDTRK"))
+
+
 def test_a_set_outside_the_catalogue_is_absent() -> None:
     assert Snapshot({}, catalogue=frozenset({"cpu.cpuid"})).lookup("gpu.device").state is SetState.ABSENT
 

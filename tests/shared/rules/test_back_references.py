@@ -1,5 +1,5 @@
 from nodeworthy.features import FeatureSet, Lookup, SetState
-from nodeworthy.rules import Expression, Operator, Outcome, Term, compile_term
+from nodeworthy.rules import Answer, Expression, Operator, Outcome, Term, compile_term
 from nodeworthy.rules.back_references import BackReferences
 
 NOTHING = Lookup(SetState.ABSENT, None, "no producer delivers this set")
@@ -9,7 +9,13 @@ EXISTS, ABSENT = Expression(Operator.EXISTS), Expression(Operator.DOES_NOT_EXIST
 def outcome(
     matched: BackReferences, expressions: dict[str, Expression] | None = None, name: Expression | None = None
 ) -> Outcome:
-    return matched.answer(compile_term(Term("rule.matched", expressions, name))).outcome
+    return answer(matched, expressions, name).outcome
+
+
+def answer(
+    matched: BackReferences, expressions: dict[str, Expression] | None = None, name: Expression | None = None
+) -> Answer:
+    return compile_term(Term("rule.matched", expressions, name)).answer(matched.lookup())
 
 
 def test_the_set_is_there_after_the_first_rule_even_if_it_gave_nothing() -> None:
@@ -44,16 +50,49 @@ def test_a_name_in_doubt_is_unknown_and_the_others_are_not() -> None:
     assert outcome(matched, {"sure": EXISTS}) is Outcome.TRUE
     assert outcome(matched, {"sure": ABSENT, "v": EXISTS}) is Outcome.FALSE
     assert outcome(matched, {"sure": Expression(Operator.GT, ("x",))}) is Outcome.ERROR
-    assert outcome(matched, name=EXISTS) is Outcome.UNKNOWN
+    assert outcome(matched, name=EXISTS) is Outcome.TRUE
+    assert outcome(matched, name=Expression(Operator.IN, ("v",))) is Outcome.UNKNOWN
+    assert outcome(matched, name=Expression(Operator.IN, ("w",))) is Outcome.FALSE
     assert outcome(matched) is Outcome.TRUE
-    reason = matched.answer(compile_term(Term("rule.matched", {"v": EXISTS}))).reason
-    assert "'maker'" in reason
+    reason = answer(matched, {"v": EXISTS}).reason
+    assert reason == "rule.matched does not tell v: the outcome of rule 'maker' is not known"
 
 
-def test_instances_of_the_facts_make_doubt_complete() -> None:
+def test_a_reason_names_the_rules_that_may_be_meant_and_no_more_than_a_few() -> None:
+    matched = BackReferences(NOTHING)
+    for number in range(5):
+        matched.doubt(f"r{number}", [f"v{number}", "w"])
+    reason = answer(matched, {"v4": EXISTS}).reason
+    told = "; ".join(f"the outcome of rule 'r{number}' is not known" for number in range(3))
+    assert reason == f"rule.matched does not tell v4: {told}; and others"
+
+
+def test_a_name_is_sure_again_when_a_later_rule_gives_it_and_in_doubt_when_one_may() -> None:
+    matched = BackReferences(NOTHING)
+    matched.doubt("maker", ["v"])
+    matched.feed({"v": "2"})
+    assert outcome(matched, {"v": Expression(Operator.IN, ("2",))}) is Outcome.TRUE
+    assert matched.names == {"v": "2"}
+    matched.doubt("other", ["v"])
+    assert outcome(matched, {"v": Expression(Operator.IN, ("2",))}) is Outcome.UNKNOWN
+    assert matched.names == {}
+
+
+def test_what_the_facts_did_not_observe_of_this_set_stays_in_doubt() -> None:
+    before = FeatureSet(flags=frozenset({"f", "v"}), unobserved=frozenset({"dark"}))
+    matched = BackReferences(Lookup(SetState.PRESENT, before, ""))
+    assert answer(matched, {"dark": EXISTS}) == (Outcome.UNKNOWN, "rule.matched does not tell dark", "")
+    matched.doubt("maker", ["v"])
+    assert outcome(matched, {"v": EXISTS}) is Outcome.UNKNOWN
+    assert outcome(matched, {"f": EXISTS}) is Outcome.TRUE
+
+
+def test_an_instance_of_the_facts_decides_beside_a_name_in_doubt() -> None:
     matched = BackReferences(Lookup(SetState.PRESENT, FeatureSet(instances=({"v": "1"},)), ""))
     matched.doubt("maker", ["v"])
-    assert outcome(matched, {"x": EXISTS}) is Outcome.UNKNOWN
+    assert outcome(matched, {"v": Expression(Operator.IN, ("1",))}) is Outcome.TRUE
+    assert outcome(matched, {"v": Expression(Operator.IN, ("2",))}) is Outcome.UNKNOWN
+    assert outcome(matched, {"x": EXISTS}) is Outcome.FALSE
 
 
 def test_where_every_name_is_in_doubt_nothing_is_known() -> None:

@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -171,10 +172,12 @@ def test_matched_elements_are_those_of_match_features() -> None:
 names = st.sampled_from(["a", "b", "c"])
 values = st.sampled_from(["1", "2", "x", ""])
 sets = st.sampled_from(["s.flags", "s.attributes", "s.devices", "s.mixed", "rule.matched"])
+attributes = st.dictionaries(names, values)
 instances: st.SearchStrategy[Instance] = st.dictionaries(names, values, max_size=3)
 contents = st.fixed_dictionaries(
     {},
     optional={
+        "rule.matched": st.builds(FeatureSet, flags=st.none() | st.frozensets(names), attributes=attributes),
         "s.flags": st.builds(FeatureSet, flags=st.frozensets(names)),
         "s.attributes": st.builds(FeatureSet, attributes=st.dictionaries(names, values)),
         "s.devices": st.builds(FeatureSet, instances=st.lists(instances, max_size=3).map(tuple)),
@@ -217,6 +220,66 @@ def test_what_is_said_without_some_facts_is_not_taken_back_with_them(
     after = evaluate_rule(compiled, snapshot(found)).outcome
     if before in (Outcome.TRUE, Outcome.FALSE) and after is not Outcome.ERROR:
         assert after is before
+
+
+@st.composite
+def partly_observed(draw: st.DrawFn) -> tuple[Mapping[str, FeatureSet], Mapping[str, FeatureSet]]:
+    """Sets with unobserved names, and the same sets when each of those turned out to be there or not."""
+    partly, wholly = {}, {}
+    for name, content in draw(contents).items():
+        unobserved = draw(st.frozensets(names)) - content.names()
+        partly[name] = msgspec.structs.replace(content, unobserved=unobserved)
+        wholly[name] = draw(completions(content, unobserved))
+    return partly, wholly
+
+
+@st.composite
+def completions(draw: st.DrawFn, content: FeatureSet, unobserved: frozenset[str]) -> FeatureSet:
+    flags, attributes = content.flags, content.attributes
+    is_open = flags is None and attributes is None
+    kinds = ["no", *(["flag"] if is_open or flags is not None else [])]
+    kinds += ["attribute"] if is_open or attributes is not None else []
+    for name in sorted(unobserved):
+        match draw(st.sampled_from(kinds)):
+            case "flag":
+                flags = (flags or frozenset()) | {name}
+            case "attribute":
+                attributes = {**(attributes or {}), name: draw(values)}
+    return FeatureSet(flags, attributes, content.instances)
+
+
+@given(rules, partly_observed())
+def test_what_is_said_with_unobserved_names_is_not_taken_back_whatever_they_turn_out_to_be(
+    rule: Rule, found: tuple[Mapping[str, FeatureSet], Mapping[str, FeatureSet]]
+) -> None:
+    compiled = compile_rule(rule)
+    before, after = (evaluate_rule(compiled, snapshot(sets)).outcome for sets in found)
+    if before is not Outcome.UNKNOWN and after is not Outcome.ERROR:
+        assert after is before
+
+
+@given(st.lists(rules, max_size=4), partly_observed())
+def test_what_a_chain_says_with_unobserved_names_is_not_taken_back_as_far_as_no_rule_errs(
+    listed: list[Rule], found: tuple[Mapping[str, FeatureSet], Mapping[str, FeatureSet]]
+) -> None:
+    compiled = compile_rules(listed)
+    chains = (evaluate_chain(compiled, snapshot(sets)).results for sets in found)
+    for before, after in zip(*chains, strict=True):
+        if Outcome.ERROR in (before.outcome, after.outcome):
+            break  # a rule in error gives nothing, so later rules may see another rule.matched
+        if before.outcome is not Outcome.UNKNOWN:
+            assert after.outcome is before.outcome
+
+
+@given(rules, partly_observed())
+def test_a_report_says_no_more_of_unobserved_names_than_of_them_observed(
+    rule: Rule, found: tuple[Mapping[str, FeatureSet], Mapping[str, FeatureSet]]
+) -> None:
+    partly, wholly = (report_sets([CompatibilitySet((rule,))], snapshot(sets))[0].rules[0] for sets in found)
+    assert partly.outcome is evaluate_rule(compile_rule(rule), snapshot(found[0])).outcome
+    for before, after in zip(partly.expressions, wholly.expressions, strict=True):
+        if before.outcome is not Outcome.UNKNOWN and after.outcome is not Outcome.ERROR:
+            assert after.outcome is before.outcome
 
 
 @given(st.lists(rules, max_size=3), contents, st.frozensets(st.sampled_from(["s.flags", "s.devices"])))

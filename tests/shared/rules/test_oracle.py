@@ -9,7 +9,8 @@ from nodeworthy import rules
 from nodeworthy.errors import DocumentError, RuleError
 from nodeworthy.features import FeatureSet, Instance, Snapshot
 from nodeworthy.rules import labels
-from nodeworthy.rules.matching import name_elements, names_hold, term_elements
+from nodeworthy.rules.elements import name_elements, names_hold
+from nodeworthy.rules.matching import term_elements
 from nodeworthy.rules.prefixes import DEFAULT_PREFIX, Outputs, merge_outputs
 from nodeworthy.rules.templates import template_address
 from nodeworthy.rules.timestamps import is_timestamp

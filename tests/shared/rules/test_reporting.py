@@ -225,8 +225,23 @@ def test_a_name_in_doubt_is_told_as_unknown() -> None:
     reader = Rule("reader", (Term("rule.matched", {"v": EXISTS}, EXISTS),))
     _, one = report(maker, reader)
     assert one.outcome is Outcome.UNKNOWN
-    assert "it depends on rule 'maker'" in one.reason
-    assert {expression.outcome for expression in one.expressions} == {Outcome.UNKNOWN}
+    assert one.reason == "rule.matched does not tell v: the outcome of rule 'maker' is not known"
+    assert {(expression.outcome, expression.observed) for expression in one.expressions} == {(Outcome.UNKNOWN, None)}
+
+
+def test_an_element_that_was_not_observed_is_told_as_unknown_beside_the_others() -> None:
+    content = FeatureSet(flags=frozenset({"AVX"}), attributes={}, unobserved=frozenset({"HTT", "TSXLDTRK"}))
+    asked = {"AVX": EXISTS, "HTT": Expression(Operator.ANY), "TSXLDTRK": EXISTS}
+    rule = Rule("r", (Term("cpu.cpuid", asked, value("^TSX", operator=Operator.IN_REGEXP)),))
+    (one,) = report_sets([CompatibilitySet((rule,))], Snapshot({"cpu.cpuid": content}))[0].rules
+    assert (one.outcome, one.reason) == (Outcome.UNKNOWN, "cpu.cpuid does not tell TSXLDTRK")
+    told = [(expression.outcome.value, expression.observed, expression.reason) for expression in one.expressions]
+    assert told == [
+        ("true", "present", ""),
+        ("true", "not observed", ""),
+        ("unknown", None, "cpu.cpuid does not tell TSXLDTRK"),
+        ("unknown", None, "cpu.cpuid does not tell TSXLDTRK"),
+    ]
 
 
 def test_a_name_that_is_sure_is_judged_beside_one_in_doubt() -> None:

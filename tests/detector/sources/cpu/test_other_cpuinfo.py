@@ -3,7 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodeworthy_detector.cpuinfo import parse_cpuinfo
-from nodeworthy_detector.sources.cpu.other_cpuinfo import decode_arm64, decode_s390x, implementer, parse_control_program
+from nodeworthy_detector.sources.cpu.other_cpuinfo import (
+    NOT_X86,
+    decode_arm64,
+    decode_s390x,
+    implementer,
+    parse_control_program,
+)
 
 ARM = """\
 processor\t: 0
@@ -59,6 +65,11 @@ def test_l14_the_vendor_and_machine_of_ibm_z() -> None:
 def test_l13_without_family_and_model_there_is_no_placeholder() -> None:
     found = decode_s390x(parse_cpuinfo("vendor_id : IBM/S390\n"), None)
     assert (found.vendor, found.family, found.model) == ("IBM_S390", None, None)
+
+
+def test_l13_nothing_of_arm_and_power_tells_whether_there_is_a_hypervisor() -> None:
+    arm = decode_arm64(parse_cpuinfo("CPU implementer : 0x41\nFeatures : fp asimd\n"))
+    assert (arm.vendor, arm.hypervisor, NOT_X86.hypervisor) == ("ARM", None, None)
 
 
 @pytest.mark.parametrize(

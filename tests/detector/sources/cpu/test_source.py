@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from nodeworthy.features import FeatureSet, SetStatus
+from nodeworthy.features import FeatureSet, Lookup, SetState, SetStatus
+from nodeworthy.rules import Expression, Operator, Outcome, Term, compile_term
 from nodeworthy_detector.cpuinfo import read_cpuinfo
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import CpuSource
@@ -17,7 +18,7 @@ from nodeworthy_detector.sources.cpu import knowledge
 from nodeworthy_detector.sources.cpu.processor import Processor
 from nodeworthy_detector.sources.cpu.source import cpuid_set, model_set
 from nodeworthy_detector.sources.cpu.x86_cpuinfo import decode_cpuinfo
-from nodeworthy_detector.sources.reading import Faults
+from nodeworthy_detector.sources.reading import Faults, Reading
 
 HERE = Host(Path("/"))
 IS_X86 = os.uname().machine == "x86_64"
@@ -109,22 +110,44 @@ def test_py_cpuinfo_sees_the_same_model(witness: dict[str, Any]) -> None:
     assert (found.attributes["hypervisor"] != "none") is ("hypervisor" in witness["flags"])
 
 
+def unobserved(reading: Reading) -> frozenset[str]:
+    found = reading.sets["cpu.cpuid"]
+    assert isinstance(found, FeatureSet)
+    return found.unobserved
+
+
 def test_cpuid_tells_everything_and_cpuinfo_does_not(machines: Path) -> None:
     recorded = CpuSource().read(Host(machines / "linux-rocky8-zen4_gpu" / "root"))
-    unobserved = recorded.sets["cpu.unobserved"]
-    assert isinstance(unobserved, FeatureSet)
-    assert unobserved.flags is not None
-    assert "AVX10" in unobserved.flags
-    assert [fault for fault in recorded.faults if "listed in cpu.unobserved" in fault]
+    found = recorded.sets["cpu.cpuid"]
+    assert isinstance(found, FeatureSet)
+    assert {"AVX10", "AVX10_VERSION"} <= found.unobserved
+    told = f"does not tell {len(found.unobserved)} of the flags; they are listed as unobserved"
+    assert [fault for fault in recorded.faults if told in fault]
     if IS_X86:
-        assert CpuSource().read(HERE).sets["cpu.unobserved"] == FeatureSet(flags=frozenset())
+        assert not unobserved(CpuSource().read(HERE))
+
+
+def test_a_rule_that_asks_for_what_proc_cpuinfo_does_not_tell_is_unknown_and_never_false(machines: Path) -> None:
+    content = CpuSource().read(Host(machines / "linux-scientific7-k10" / "root")).sets["cpu.cpuid"]
+    assert isinstance(content, FeatureSet)
+    found = Lookup(SetState.PRESENT, content, "")
+
+    def outcome(name: str, expression: Expression) -> Outcome:
+        return compile_term(Term("cpu.cpuid", {name: expression})).answer(found).outcome
+
+    exists = Expression(Operator.EXISTS)
+    assert outcome("SSE4A", exists) is Outcome.TRUE
+    assert outcome("AVX512F", exists) is Outcome.FALSE
+    assert outcome("AMXFP16", exists) is Outcome.FALSE
+    assert outcome("TLB_FLUSH_NESTED", exists) is Outcome.UNKNOWN
+    assert outcome("TLB_FLUSH_NESTED", Expression(Operator.DOES_NOT_EXIST)) is Outcome.UNKNOWN
+    assert outcome("AVX10_VERSION", Expression(Operator.GE, ("1",))) is Outcome.UNKNOWN
 
 
 def test_a_mount_of_this_machine_may_be_asked_like_the_machine_itself(machines: Path) -> None:
     root = machines / "linux-rocky8-zen4_gpu" / "root"
     if IS_X86:
-        found = CpuSource().read(Host(root, is_this_machine=True)).sets["cpu.unobserved"]
-        assert found == FeatureSet(flags=frozenset())
+        assert not unobserved(CpuSource().read(Host(root, is_this_machine=True)))
 
 
 def test_c6_flags_of_a_hybrid_machine_are_those_of_all_its_cores(machines: Path) -> None:
@@ -139,11 +162,16 @@ def test_l13_a_processor_of_which_nothing_is_known_has_no_placeholders() -> None
     for found in (model_set(Processor(), Faults()), cpuid_set(Processor(), Faults())):
         assert isinstance(found, SetStatus)
     known = model_set(Processor(vendor="ARM", flags=frozenset()), Faults())
-    assert known == FeatureSet(attributes={"vendor_id": "ARM"})
+    assert known == FeatureSet(attributes={"vendor_id": "ARM"}, unobserved=frozenset({"hypervisor"}))
 
 
 def test_a_virtual_machine_whose_hypervisor_is_not_told_is_a_fault() -> None:
     faults = Faults()
     found = model_set(Processor(vendor="Intel", flags=frozenset({"HYPERVISOR"})), faults)
-    assert found == FeatureSet(attributes={"vendor_id": "Intel"})
+    assert found == FeatureSet(attributes={"vendor_id": "Intel"}, unobserved=frozenset({"hypervisor"}))
     assert len(faults.listed()) == 1
+
+
+def test_a_machine_that_tells_that_it_has_no_hypervisor_leaves_nothing_open() -> None:
+    found = model_set(Processor(vendor="Intel", flags=frozenset(), hypervisor="none"), Faults())
+    assert found == FeatureSet(attributes={"vendor_id": "Intel", "hypervisor": "none"})

@@ -12,7 +12,7 @@ class Processor(msgspec.Struct, frozen=True):
     flags: frozenset[str] | None = None
     """NFD's names for cpu.cpuid."""
     unobserved: frozenset[str] = frozenset()
-    """Elements of cpu.cpuid that the place cannot tell: that they are not in ``flags`` says nothing."""
+    """Elements of cpu.cpuid that the place cannot tell; disjoint from ``flags`` and ``attributes``."""
     attributes: dict[str, str] | None = None
     """NFD's attributes of cpu.cpuid."""
     vendor: str | None = None

@@ -14,8 +14,8 @@ from nodeworthy_detector.sources.reading import Answer, Faults, Reading, attribu
 class CpuSource(msgspec.Struct, frozen=True):
     """Flags, model, topology, power and security of the processors.
 
-    On x86 machines CPUID is asked where it can be, else /proc/cpuinfo tells about half of NFD's flags; which of the others
-    stand for "not known" rather than "no" is the set ``cpu.unobserved``.
+    On x86 machines CPUID is asked where it can be, else /proc/cpuinfo tells about half of NFD's flags; those of the others
+    that stand for "not known" rather than "no" are the unobserved names of ``cpu.cpuid``.
     """
 
     name: str = "cpu"
@@ -30,7 +30,6 @@ class CpuSource(msgspec.Struct, frozen=True):
         "cpu.security",
         "cpu.sst",
         "cpu.topology",
-        "cpu.unobserved",
     )
 
     def read(self, host: Host) -> Reading:
@@ -52,7 +51,6 @@ class CpuSource(msgspec.Struct, frozen=True):
                 "cpu.security": lambda host, faults: security.read_security(host, processor, faults),
                 "cpu.sst": lambda host, faults: power.read_sst(host, processor, faults),
                 "cpu.topology": topology.read_topology,
-                "cpu.unobserved": lambda _host, _faults: _unobserved_set(processor),
             },
         )
         return Reading(found.sets, (*early.listed(), *found.faults))
@@ -121,13 +119,17 @@ def cpuid_set(processor: Processor, faults: Faults) -> Answer:
     if processor.unobserved:
         faults.add(
             f"cpu.cpuid: read from proc/cpuinfo, which does not tell {len(processor.unobserved)} of the flags; "
-            "they are listed in cpu.unobserved"
+            "they are listed as unobserved"
         )
-    return FeatureSet(flags=processor.flags, attributes=processor.attributes)
+    return FeatureSet(flags=processor.flags, attributes=processor.attributes, unobserved=processor.unobserved)
 
 
 def model_set(processor: Processor, faults: Faults) -> Answer:
-    """NFD's ``cpu.model``; what is not known is left out, where NFD writes ``VendorUnknown`` and ``0``."""
+    """NFD's ``cpu.model``; what is not known is left out, where NFD writes ``VendorUnknown`` and ``0``.
+
+    A hypervisor that is not told is unobserved: its name, or ``none``, is there on every machine. Other values may be left
+    out because the processors of a machine have no common one.
+    """
     values = {
         "vendor_id": processor.vendor,
         "family": processor.family,
@@ -138,13 +140,8 @@ def model_set(processor: Processor, faults: Faults) -> Answer:
         return unknown("nothing tells vendor, family and model of the processor")
     if processor.hypervisor is None and "HYPERVISOR" in (processor.flags or ()):
         faults.add("cpu.model: this is a virtual machine, and only CPUID tells the name of its hypervisor")
-    return attributes(values)
-
-
-def _unobserved_set(processor: Processor) -> Answer:
-    if processor.flags is None:
-        return unknown("cpu.cpuid is unknown as a whole")
-    return FeatureSet(flags=processor.unobserved)
+    unobserved = frozenset({"hypervisor"}) if processor.hypervisor is None else frozenset[str]()
+    return msgspec.structs.replace(attributes(values), unobserved=unobserved)
 
 
 def read_coprocessor(host: Host, _faults: Faults) -> Answer:

@@ -33,6 +33,7 @@ def decode_cpuinfo(info: Cpuinfo, knowledge: Knowledge) -> Processor:
     return Processor(
         flags=flags,
         unobserved=unobserved,
+        attributes=None if words is None else {},
         vendor=vendor,
         family=info.only("cpu family"),
         model=info.only("model"),
