@@ -15,6 +15,8 @@ USAGE = 2
 UNKNOWN = 3
 INTERRUPTED = 130
 """128 + SIGINT, as shells have it."""
+NO_READER = 141
+"""128 + SIGPIPE: nobody read the answer to its end, so the code must not pass for one."""
 
 _OF_ANSWER = {
     Answer.COMPATIBLE: YES,

@@ -69,10 +69,10 @@ def main(arguments: list[str]) -> int:
         _trace(debug)
         _print_error(error)
         return exits.of_error(error)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click makes the first into the second, with the exit code of a "no"
         # The reader of a pipe left; Python must not complain about it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.YES
+        return exits.NO_READER
     except Exception as error:  # noqa: BLE001 # the boundary: whatever it is, a person gets a sentence
         _trace(debug)
         todo = "run it again with --debug and report what it shows"

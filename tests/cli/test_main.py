@@ -1,5 +1,9 @@
 """The frame of the command line: help, errors and exit codes."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +15,8 @@ from nodeworthy_cli.output import print_table, printable
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Nodeworthy
+
+PROGRAM = Path(sys.executable).parent / "nodeworthy"
 
 
 def test_help_names_every_verb_and_loads_none(nodeworthy: "Nodeworthy") -> None:
@@ -75,3 +81,14 @@ def test_text_of_others_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str
     assert printable("\x1b[2Jé\n") == "\ufffd[2Jé\ufffd"
     print_table(("A", "B"), [("\x1b]0;x\x07", "y")])
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_an_answer_that_nobody_reads_ends_with_no_answers_code(output: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [PROGRAM, "features", "--source", "memory", "-o", output], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (exits.NO_READER, b"")
