@@ -10,7 +10,7 @@ from nodeworthy.verdicts import Declaration, Verdict, Wishes
 from nodeworthy_cli import exits
 from nodeworthy_cli.checking import Question, check_images
 from nodeworthy_cli.facts import THIS, read_node
-from nodeworthy_cli.output import format_option, print_document
+from nodeworthy_cli.output import format_option, print_document, print_error
 from nodeworthy_cli.registry_options import make_access, registry_options
 from nodeworthy_cli.specifications import read_declaration
 from nodeworthy_cli.verdict_text import print_verdict
@@ -18,7 +18,12 @@ from nodeworthy_cli.verdict_text import print_verdict
 
 @click.command(name="check")
 @click.argument("images", metavar="IMAGE...", nargs=-1, required=True)
-@click.option("--on", default=THIS, show_default=True, help="this, or a features file (with a slash, .json or .yaml).")
+@click.option(
+    "--on",
+    default=THIS,
+    show_default=True,
+    help="this, a features file (its name has a slash or ends in .json or .yaml), or - for standard input.",
+)
 @click.option("--spec", "spec_file", help="Use this specification instead of the attached one; - is standard input.")
 @click.option("--tag", "tags", multiple=True, help="Only compatibility sets with this tag; repeat for any of several.")
 @click.option("--platform", "platform", help="Take this platform from an index, as linux/arm64.")
@@ -56,7 +61,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
     """
     question = Question(
         node=read_node(on),
-        wanted=platforms.parse(platform) if platform else None,
+        wanted=None if platform is None else platforms.parse(platform),
         wishes=Wishes(tags, undeclared_is_compatible=undeclared == "compatible"),
         override=_read_override(spec_file, tags),
     )
@@ -68,7 +73,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
     if len(images) == 1 and failed:
         raise failed[0]
     for error in failed:
-        click.echo(f"error: {error}", err=True)
+        print_error(error)
     ctx.exit(exits.combine(map(_code, answers)))
 
 

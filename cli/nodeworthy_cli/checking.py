@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from nodeworthy import verdicts
@@ -43,9 +44,9 @@ async def _check(image: str, question: Question, access: oci.RegistryAccess) -> 
     try:
         knowledge = await _look_up(image, question, access)
     except (RegistryError, ArtifactError) as error:
-        return verdicts.unresolved(image, question.node, error)
+        return verdicts.unresolved(image, question.node, _hint_at_layout(image, error))
     except NodeworthyError as error:
-        return error
+        return _hint_at_layout(image, error)
     try:
         return verdicts.judge(
             knowledge,
@@ -56,6 +57,14 @@ async def _check(image: str, question: Question, access: oci.RegistryAccess) -> 
         )
     except NodeworthyError as error:
         return error
+
+
+def _hint_at_layout(image: str, error: NodeworthyError) -> NodeworthyError:
+    """Where the name is also a layout folder's, that was probably meant."""
+    folder = image.removesuffix("/")
+    if (Path(folder) / "oci-layout").is_file():
+        error.todo = f"write oci:{folder} for the layout folder of this name"
+    return error
 
 
 async def _look_up(image: str, question: Question, access: oci.RegistryAccess) -> ImageKnowledge:

@@ -41,8 +41,8 @@ def read_node(on: str) -> NodeFacts:
     """
     if on == THIS:
         return NodeFacts.of(read_machine(), platform.node())
-    if "/" in on or on.endswith(_FILE_ENDINGS):
-        return NodeFacts.of(_read_file(on), on)
+    if on == "-" or "/" in on or on.endswith(_FILE_ENDINGS):
+        return NodeFacts.of(_read_file(on), "standard input" if on == "-" else on)
     raise UsageError(
         f"the node {on!r} cannot be asked",
         why="nodes are known on the bus, and this command was given none",

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodeworthy import features
+from nodeworthy.errors import UsageError
 from nodeworthy_cli.facts import read_machine
 from nodeworthy_cli.output import format_option, print_document, print_table
 
@@ -13,29 +14,34 @@ from nodeworthy_cli.output import format_option, print_document, print_table
 @format_option
 @click.option(
     "--host-root",
-    type=click.Path(path_type=Path),
-    default=Path("/"),
+    default="/",
     show_default=True,
     help="The folder that holds the machine's proc, sys, etc, usr, lib and boot.",
 )
 @click.option("--source", "sources", multiple=True, help="Only these sources; may be repeated or hold commas.")
-def command(output: str, host_root: Path, sources: tuple[str, ...]) -> None:
+def command(output: str, host_root: str, sources: tuple[str, ...]) -> None:
     """Print what this machine offers, set by set.
 
     A set is present, absent (looked for and not there) or unknown (could not be found out); json and yaml have NFD's three
     maps, the state of each set and the catalogue of sets, and can be given to: check --on FILE.
     """
-    only = frozenset(name for part in sources for name in part.split(",") if name) or None
-    snapshot = read_machine(host_root, only)
+    if not host_root:
+        raise UsageError("--host-root names no folder", todo="write . for the current one")
+    only = frozenset(name.strip() for part in sources for name in part.split(",")) if sources else None
+    snapshot = read_machine(Path(host_root), only)
+    if not snapshot.contents:
+        click.echo(f"note: nothing was found below {host_root}; is that the root of a machine?", err=True)
     if output == "table":
-        _print_table(snapshot)
+        _print_table(snapshot, only)
     else:
         print_document(features.write_document(snapshot), output)
 
 
-def _print_table(snapshot: features.Snapshot) -> None:
+def _print_table(snapshot: features.Snapshot, only: frozenset[str] | None) -> None:
     rows = []
     for name in snapshot.names():
+        if only is not None and name.partition(".")[0] not in only:
+            continue
         found = snapshot.lookup(name)
         rows.append((name, found.state.value, _summary(found.content) if found.content else found.reason or "-"))
     print_table(("SET", "STATE", "CONTENT"), rows)

@@ -1,14 +1,17 @@
 """The entry point: the list of verbs, and the one place where errors become text and exit codes."""
 
 import importlib
+import io
 import os
 import sys
 import traceback
+from contextlib import suppress
 
 import click
 
 from nodeworthy import errors
 from nodeworthy_cli import exits
+from nodeworthy_cli.output import print_error
 
 VERBS = {
     "features": "What this machine offers.",
@@ -52,6 +55,7 @@ def run() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run one command line and return its exit code; nothing but the code and the output leaves it."""
+    _prepare_streams()
     debug = "--debug" in arguments
     # A trace can be asked for at any place of the line.
     arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
@@ -63,35 +67,54 @@ def main(arguments: list[str]) -> int:
         click.echo(error.format_message())
         return exits.USAGE
     except click.ClickException as error:
-        _print_error(errors.UsageError(error.format_message(), todo=_help_hint(error)))
+        print_error(errors.UsageError(error.format_message(), todo=_help_hint(error)))
         return exits.USAGE
     except errors.NodeworthyError as error:
         _trace(debug)
-        _print_error(error)
+        print_error(error)
         return exits.of_error(error)
     except (BrokenPipeError, SystemExit):  # click makes the first into the second, with the exit code of a "no"
         # The reader of a pipe left; Python must not complain about it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.NO_READER
+    except OSError as error:
+        # Files that a user names are read elsewhere; what is left is the output: a full disk, a lost terminal.
+        _trace(debug)
+        _drop_output()
+        print_error(errors.NodeworthyError("the output cannot be written", why=error.strerror or str(error)))
+        return exits.USAGE
     except Exception as error:  # noqa: BLE001 # the boundary: whatever it is, a person gets a sentence
         _trace(debug)
         todo = "run it again with --debug and report what it shows"
-        _print_error(errors.NodeworthyError("nodeworthy failed", why=f"{type(error).__name__}: {error}", todo=todo))
+        print_error(errors.NodeworthyError("nodeworthy failed", why=f"{type(error).__name__}: {error}", todo=todo))
         return exits.USAGE
     return code if isinstance(code, int) else exits.YES
+
+
+def _prepare_streams() -> None:
+    """Give a process that was started with closed streams empty ones, and never fail on a letter a terminal lacks."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115 # lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 # lives as long as the process
+    if sys.stdout is None:
+        # Every write to it fails, as on a full disk: an answer that goes nowhere is no success.
+        sys.stdout = open("/dev/full", "w", buffering=1)  # noqa: PTH123, SIM115 # lives as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Forget what is not written yet, or Python would try it once more at exit and end with a code of its own."""
+    with suppress(OSError):
+        sys.stdout.close()
+    sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 # lives as long as the process
 
 
 def _help_hint(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"see {context.command_path if context else 'nodeworthy'} --help"
-
-
-def _print_error(error: errors.NodeworthyError) -> None:
-    what, why, todo = error.diagnostics()
-    click.echo(f"error: {what}", err=True)
-    for head, text in (("why", why), ("do", todo)):
-        for number, line in enumerate(text.splitlines()):
-            click.echo(f"{head + ':' if number == 0 else '':>6} {line}", err=True)
 
 
 def _trace(debug: bool) -> None:

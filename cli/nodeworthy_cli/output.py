@@ -1,10 +1,13 @@
 """How answers are printed: json and yaml for programs, aligned columns for people."""
 
+import os
 import sys
 from collections.abc import Sequence
 
 import click
 import msgspec
+
+from nodeworthy import errors
 
 MACHINE_FORMATS = ("json", "yaml")
 FORMATS = ("table", *MACHINE_FORMATS)
@@ -17,8 +20,8 @@ format_option = click.option(
 def print_document(document: object, output: str) -> None:
     """Print a record as JSON or YAML, the same content in both."""
     if output == "json":
-        data = msgspec.json.format(msgspec.json.encode(document), indent=2)
-        sys.stdout.write(data.decode() + "\n")
+        # Bytes: JSON is UTF-8 (RFC 8259) whatever the terminal speaks.
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
         return
     import yaml
 
@@ -43,5 +46,15 @@ def printable(text: str) -> str:
 
 
 def emphasize(text: str, color: str) -> str:
-    """The text in colour on a terminal, plain elsewhere."""
-    return click.style(text, fg=color, bold=True) if sys.stdout.isatty() else text
+    """The text in colour on a terminal, plain elsewhere and where NO_COLOR is set (no-color.org)."""
+    colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return click.style(text, fg=color, bold=True) if colored else text
+
+
+def print_error(error: errors.NodeworthyError) -> None:
+    """Print an error in its three parts on standard error."""
+    what, why, todo = error.diagnostics()
+    click.echo(f"error: {what}", err=True)
+    for head, text in (("why", why), ("do", todo)):
+        for number, line in enumerate(text.splitlines()):
+            click.echo(f"{head + ':' if number == 0 else '':>6} {line}", err=True)

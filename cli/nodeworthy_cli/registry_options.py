@@ -1,5 +1,6 @@
 """The options of every verb that reaches a registry, in the habits of oras."""
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +14,23 @@ from nodeworthy_resolver.oci.access import RegistryAccess, default_config
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
 
+def _refuse_nan(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    # A range lets it pass: no comparison with it is true.
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number of seconds")
+    return value
+
+
 def registry_options(command: _Command) -> _Command:
     """Add ``--registry-config``, ``--plain-http``, ``--ca-file`` and ``--timeout`` to a command."""
     for option in (
         click.option(
-            "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds for one image."
+            "--timeout",
+            type=click.FloatRange(0.1, 3600),
+            callback=_refuse_nan,
+            default=60.0,
+            show_default=True,
+            help="Seconds for one image.",
         ),
         click.option(
             "--ca-file", type=click.Path(path_type=Path), help="Certificate authorities to trust, in PEM form."

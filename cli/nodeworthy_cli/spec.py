@@ -98,7 +98,7 @@ def show(
     Exit codes: 0 shown, 1 none is attached, 2 image not found, 3 it cannot be read now.
     """
     access = make_access(registry_config, ca_file, timeout, plain_http=plain_http)
-    wanted = platforms.parse(platform) if platform else None
+    wanted = None if platform is None else platforms.parse(platform)
     search = _pick(asyncio.run(_resolve(image, wanted, access)), wanted)
     for notice in search.notices:
         click.echo(f"note: {printable(notice)}", err=True)

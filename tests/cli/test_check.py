@@ -407,3 +407,30 @@ def test_on_this_machine_the_facts_are_its_own(nodeworthy: "Nodeworthy", layout:
 def test_debug_shows_the_trace(nodeworthy: "Nodeworthy") -> None:
     with pytest.raises(AssertionError, match="Traceback"):
         nodeworthy("check", "UPPER/x", "--debug")
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_name_of_a_layout_folder_without_oci_is_recognised(
+    nodeworthy: "Nodeworthy", layout: Callable[..., str]
+) -> None:
+    layout("app")
+    assert "write oci:./app" in nodeworthy("check", "./app", code=2).stderr
+
+
+def test_facts_can_come_on_standard_input(nodeworthy: "Nodeworthy", layout: Callable[..., str]) -> None:
+    verdict = json.loads(
+        nodeworthy("check", layout("app", "arm64"), "--on", "-", "-o", "json", input=facts(), code=1).stdout
+    )
+    assert verdict["node_platform"] == "linux/amd64"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_platform_that_a_single_image_is_not_for_does_not_hide_what_it_declares(
+    nodeworthy: "Nodeworthy", layout: Callable[..., str]
+) -> None:
+    image = layout("app")
+    nodeworthy("spec", "attach", image, "spec.yaml", code=0)
+    done = nodeworthy("check", image, "--on", "both.json", "--platform", "linux/arm64", "-o", "json", code=1)
+    verdict = json.loads(done.stdout)
+    assert len(verdict["sets"]) == 2
+    assert "nothing-declared" not in {finding["code"] for finding in verdict["findings"]}

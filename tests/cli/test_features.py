@@ -65,6 +65,17 @@ def test_a_host_root_that_is_no_folder_is_a_usage_error(nodeworthy: "Nodeworthy"
         assert root in nodeworthy("features", "--host-root", root, code=2).stderr
 
 
+def test_an_empty_argument_is_a_usage_error_and_a_dot_is_a_folder(nodeworthy: "Nodeworthy") -> None:
+    assert "names no folder" in nodeworthy("features", "--host-root", "", code=2).stderr
+    assert "nothing was found" in nodeworthy("features", "--host-root", ".", "--source", "memory", code=0).stderr
+    nodeworthy("features", "--source", "", code=2)
+
+
+def test_the_table_shows_only_the_sources_that_were_asked_for(nodeworthy: "Nodeworthy") -> None:
+    lines = nodeworthy("features", "--source", "memory", code=0).stdout.splitlines()
+    assert {line.split(".")[0] for line in lines[1:]} == {"memory"}
+
+
 def test_nothing_of_an_empty_host_root_is_taken_from_this_machine(nodeworthy: "Nodeworthy", tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     document = json.loads(nodeworthy("features", "--host-root", "root", "-o", "json", code=0).stdout)

@@ -13,6 +13,8 @@ from nodeworthy_cli import exits
 from nodeworthy_cli.main import VERBS, main
 from nodeworthy_cli.output import print_table, printable
 
+PROGRAM = Path(sys.executable).parent / "nodeworthy"
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Nodeworthy
 
@@ -92,3 +94,24 @@ def test_an_answer_that_nobody_reads_ends_with_no_answers_code(output: str) -> N
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (exits.NO_READER, b"")
+
+
+@pytest.mark.parametrize("output", ["/dev/full", None])
+def test_an_answer_that_cannot_be_written_is_said_and_is_no_yes(output: str | None) -> None:
+    closed = ">&-" if output is None else f"> {output}"
+    for arguments in ("features", "features -o json", "--help"):
+        done = subprocess.run(
+            ["sh", "-c", f"exec '{PROGRAM}' {arguments} {closed}"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == exits.USAGE
+        assert "the output cannot be written" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert "bug" not in done.stderr
+
+
+def test_a_terminal_without_unicode_gets_the_table_and_json_stays_utf8() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([PROGRAM, "features"], env=environment, capture_output=True, check=True)
+    done.stdout.decode("ascii")
+    done = subprocess.run([PROGRAM, "features", "-o", "json"], env=environment, capture_output=True, check=True)
+    assert b"\\u" not in done.stdout

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodeworthy import platforms
-from nodeworthy.features import SetState
 from nodeworthy.images import ImageKnowledge, PlatformImage
 from nodeworthy.platforms import Platform
 from nodeworthy.verdicts.nodes import NodeFacts
@@ -24,7 +23,9 @@ def choose_image(knowledge: ImageKnowledge, node: NodeFacts, wanted: Platform | 
     if wanted is not None:
         chosen = platforms.choose(wanted, candidates)
         if chosen is None:
-            return PlatformChoice(None, _missing(str(wanted), candidates))
+            # What is declared for a single image is still worth showing.
+            only = knowledge.images[0] if len(knowledge.images) == 1 and knowledge.search is None else None
+            return PlatformChoice(only, _missing(str(wanted), candidates))
     elif node.platform is not None:
         chosen = platforms.choose(node.platform, candidates) or platforms.choose(_ceiling(node), candidates)
         if chosen is None and candidates:
@@ -105,9 +106,9 @@ def _compare(image: Platform, node: NodeFacts) -> Finding:
 def _compare_32_bit(image: Platform, node: NodeFacts) -> Finding:
     """A 32-bit image on a 64-bit node runs where the kernel was built for it (IA32_EMULATION, COMPAT)."""
     option = "IA32_EMULATION" if image.architecture == "386" else "COMPAT"
-    found = node.snapshot.lookup("kernel.config")
-    built = found.content is not None and (found.content.attributes or {}).get(option) == "y"
-    if not built and found.state is SetState.PRESENT:
+    found = node.facts.lookup("kernel.config").content
+    built = found is not None and (found.attributes or {}).get(option) == "y"
+    if not built and found is not None and option not in found.unobserved:
         return _finding(
             "platform-32-bit-unsupported",
             State.UNMET,
