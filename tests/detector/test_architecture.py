@@ -35,13 +35,23 @@ def test_the_programs_of_a_root_tell_it_through_links(plant: Plant, tmp_path: Pa
     assert read_architecture(host) == Architecture("aarch64")
 
 
+def test_a_64_bit_kernel_may_run_a_root_of_32_bit_programs(plant: Plant) -> None:
+    host = plant({"proc/cpuinfo": "flags : fpu lm\n", "bin/sh": elf(3, 1, 1)})
+    assert read_architecture(host) == Architecture("x86_64")
+
+
+def test_the_byte_order_is_that_of_the_programs(plant: Plant) -> None:
+    host = plant({"proc/cpuinfo": "Features : fp asimd\nCPU architecture: 8\n", "bin/sh": elf(183, 2, 2)})
+    assert read_architecture(host) == Architecture("aarch64_be")
+
+
 @pytest.mark.parametrize(
     ("header", "machine"),
     [
         (elf(62, 2, 1), "x86_64"),
         (elf(3, 1, 1), "i686"),
         (elf(183, 2, 1), "aarch64"),
-        (elf(40, 1, 1), "armv7l"),
+        (elf(40, 1, 1), "arm"),
         (elf(21, 2, 1), "ppc64le"),
         (elf(21, 2, 2), "ppc64"),
         (elf(22, 2, 2), "s390x"),
@@ -62,6 +72,9 @@ def test_elf_headers(header: bytes, machine: str | None) -> None:
     [
         ("flags : fpu lm", "x86_64"),
         ("flags : fpu sse", "i686"),
+        ("fdiv_bug : no\nflags : fpu lm", "i686"),
+        ("model name : ARMv6-compatible processor rev 7 (v6l)\nFeatures : half thumb", "armv6l"),
+        ("Processor : ARMv7 Processor rev 1 (v7l)\n\nprocessor : 0", "armv7l"),
         ("Features : fp asimd\nCPU architecture: 8", "aarch64"),
         ("vendor_id : IBM/S390", "s390x"),
         ("isa : rv64imafdc", "riscv64"),

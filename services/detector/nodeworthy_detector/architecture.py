@@ -1,6 +1,7 @@
 """The architecture that a machine's kernel runs: its name, word size and byte order."""
 
 import os
+import re
 
 import msgspec
 
@@ -16,6 +17,7 @@ _MACHINES = {
     "i686": (32, "little"),
     "aarch64": (64, "little"),
     "aarch64_be": (64, "big"),
+    "arm": (32, "little"),
     "armv5tel": (32, "little"),
     "armv6l": (32, "little"),
     "armv7l": (32, "little"),
@@ -36,7 +38,7 @@ _MACHINES = {
 _ELF_MACHINES = {
     (3, 1, 1): "i686",
     (62, 2, 1): "x86_64",
-    (40, 1, 1): "armv7l",
+    (40, 1, 1): "arm",
     (183, 2, 1): "aarch64",
     (183, 2, 2): "aarch64_be",
     (20, 1, 2): "ppc",
@@ -85,10 +87,11 @@ class Architecture(msgspec.Struct, frozen=True):
 def read_architecture(host: Host) -> Architecture | None:
     """The architecture of the host's kernel; ``None`` if nothing tells it.
 
-    Asked in this order: the kernel itself (/proc/sys/kernel/arch, since Linux 6.1; ``uname`` of this machine), the root's
-    own programs, the shape of /proc/cpuinfo. A file that cannot be read only means that the next one is asked.
+    Asked in this order: the kernel itself (/proc/sys/kernel/arch, since Linux 6.1; ``uname`` of this machine), the shape of
+    /proc/cpuinfo, the root's own programs. A 64-bit kernel may run a root of 32-bit programs, so these come last; only the
+    byte order is theirs to tell. A file that cannot be read only means that the next one is asked.
     """
-    machine = _read_kernel(host) or _read_programs(host) or _read_cpuinfo_shape(host)
+    machine = _read_kernel(host) or _read_elsewhere(host)
     return Architecture(machine) if machine else None
 
 
@@ -100,6 +103,15 @@ def _read_kernel(host: Host) -> str | None:
     if machine and machine.isascii() and machine.replace("_", "").isalnum():
         return machine
     return os.uname().machine if host.is_this_machine else None
+
+
+def _read_elsewhere(host: Host) -> str | None:
+    shape, program = _read_cpuinfo_shape(host), _read_programs(host)
+    if shape is None or program is None:
+        return shape or program
+    kernel, built_for = Architecture(shape), Architecture(program)
+    is_swapped = kernel.bits == built_for.bits and kernel.endianness != built_for.endianness
+    return program if is_swapped else shape
 
 
 def _read_programs(host: Host) -> str | None:
@@ -133,16 +145,23 @@ def _read_cpuinfo_shape(host: Host) -> str | None:
     return None if info is None else machine_of(info)
 
 
-def machine_of(info: Cpuinfo) -> str | None:
-    """The machine that has a /proc/cpuinfo of this shape; ``None`` where several have.
+_ARM_NAME = re.compile(r"\((v[4-7][a-z]*)\)")
+"""The end of the line ``model name : ARMv6-compatible processor rev 7 (v6l)`` of a 32-bit kernel: version, byte order."""
 
-    A processor that can run 64-bit code may run a 32-bit kernel, so this is asked last.
+
+def machine_of(info: Cpuinfo) -> str | None:
+    """The machine whose kernel writes a /proc/cpuinfo of this shape; ``None`` where several do.
+
+    A processor that can run 64-bit code may run a 32-bit kernel, which alone checks for old bugs and prints ``fdiv_bug``
+    (Linux, arch/x86/kernel/cpu/proc.c).
     """
     flags = info.words("flags")
     if flags is not None and "fpu" in flags:
-        return "x86_64" if "lm" in flags else "i686"
+        return "x86_64" if "lm" in flags and not info.values("fdiv_bug") else "i686"
     if info.only("CPU architecture") == "8" and "asimd" in (info.words("Features") or ()):
         return "aarch64"
+    if arm := _ARM_NAME.search(info.only("model name") or info.only("Processor") or ""):
+        return f"arm{arm[1]}"
     if (info.only("vendor_id") or "").startswith("IBM/S390"):
         return "s390x"
     for prefix, machine in (("rv64", "riscv64"), ("rv32", "riscv32")):
