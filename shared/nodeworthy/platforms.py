@@ -23,13 +23,12 @@ _ARCHITECTURES = {
     "aarch64": ("arm64", ""),
     "armhf": ("arm", "v7"),
     "armel": ("arm", "v6"),
-    "armv5l": ("arm", "v5"),
-    "armv6l": ("arm", "v6"),
-    "armv7l": ("arm", "v7"),
-    "armv8l": ("arm", "v8"),
     "loongarch64": ("loong64", ""),
 }
 """``uname -m`` and Debian's names to Go's. Names that both spell alike (ppc64le, s390x, riscv64) are not listed."""
+
+_ARM_MACHINE = re.compile(r"arm(v[4-8])[a-z]*l")
+"""``uname -m`` of 32-bit Arm kernels: ``armv5tel``, ``armv6l``, ``armv7l``; the last letter says little-endian."""
 
 _DEFAULT_VARIANTS = {("amd64", "v1"): "", ("arm64", "8"): "", ("arm64", "v8"): "", ("arm", ""): "v7"}
 """A variant that every machine of the architecture has is left out; arm without one means v7, as in containerd."""
@@ -56,7 +55,8 @@ def normalize(os: str, architecture: str, variant: str = "", os_version: str = "
     os, architecture, variant = os.strip().lower(), architecture.strip().lower(), variant.strip().lower()
     if os == "macos":
         os = "darwin"
-    renamed, implied = _ARCHITECTURES.get(architecture, (architecture, ""))
+    arm = _ARM_MACHINE.fullmatch(architecture)
+    renamed, implied = ("arm", arm[1]) if arm else _ARCHITECTURES.get(architecture, (architecture, ""))
     variant = variant or implied
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", variant):
         variant = "v" + variant

@@ -99,6 +99,7 @@ def test_garbage_at_every_place_is_no_architecture(plant: Plant) -> None:
         ("aarch64", "arm64", "64", "little"),
         ("s390x", "s390x", "64", "big"),
         ("armv7l", "arm", "32", "little"),
+        ("armv5tel", "arm", "32", "little"),
         ("hexagon", "hexagon", None, None),
     ],
 )

@@ -25,8 +25,12 @@ class NodeFacts(NamedTuple):
         architecture = _architecture(snapshot)
         if architecture is None:
             return cls(_name(snapshot) or name, snapshot, None, variant_known=False)
-        variant = _variant(snapshot, architecture)
-        platform = normalize("linux", architecture, variant or "")
+        if architecture == "arm":
+            variant = _arm_variant(snapshot)
+            platform = normalize("linux", architecture, variant or _OLDEST_ARM)
+        else:
+            variant = _variant(snapshot, architecture)
+            platform = normalize("linux", architecture, variant or "")
         return cls(_name(snapshot) or name, snapshot, platform, variant_known=variant is not None)
 
 
@@ -51,6 +55,18 @@ def _cpu_flags(snapshot: Snapshot) -> frozenset[str]:
 def _unobserved(snapshot: Snapshot) -> frozenset[str]:
     content = snapshot.lookup("cpu.cpuid").content
     return content.unobserved if content else frozenset()
+
+
+_OLDEST_ARM = "v5"
+"""What every 32-bit Arm machine can do that images are built for; in an image the name alone means v7."""
+
+
+def _arm_variant(snapshot: Snapshot) -> str | None:
+    """What the kernel says by the name of a 32-bit Arm machine, as ``armv6l``."""
+    content = snapshot.lookup("system.architecture").content
+    machine = (content.attributes or {}).get("machine", "") if content else ""
+    named = normalize("linux", machine)
+    return named.variant if machine != "arm" and named.architecture == "arm" else None
 
 
 _LEVEL = re.compile(r"X86_64_V|ARMv")

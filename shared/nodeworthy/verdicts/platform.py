@@ -45,7 +45,7 @@ def _selectable(image: PlatformImage) -> Platform | None:
 def _ceiling(node: NodeFacts) -> Platform:
     """The node's platform for a second choice: where its variant is unknown, as high as any, and judged afterwards."""
     assert node.platform is not None
-    if node.variant_known or node.platform.architecture not in {"amd64", "arm64"}:
+    if node.variant_known or node.platform.architecture not in {"amd64", "arm64", "arm"}:
         return node.platform
     return Platform(node.platform.os, node.platform.architecture, "v99")
 

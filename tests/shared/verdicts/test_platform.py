@@ -20,6 +20,11 @@ def node(
     return NodeFacts.of(Snapshot(contents), "n1")
 
 
+def arm_node(machine: str | None) -> NodeFacts:
+    attributes = {"architecture": "arm"} | ({"machine": machine} if machine else {})
+    return NodeFacts.of(Snapshot({"system.architecture": FeatureSet(attributes=attributes)}), "n1")
+
+
 def index(*claims: str) -> ImageKnowledge:
     images = tuple(PlatformImage(f"sha256:{number}", claimed=platforms.parse(p)) for number, p in enumerate(claims))
     return ImageKnowledge("r/i:t", "sha256:i", "index", images)
@@ -136,3 +141,19 @@ def test_arm_levels_decide_arm_variants() -> None:
     assert choose_image(single("linux/arm64/v8.2"), node("arm64", flags=flags)).finding.state is State.MET
     assert choose_image(single("linux/arm64/v9"), node("arm64", flags=flags)).finding.state is State.UNMET
     assert choose_image(single("linux/arm64/v8.2"), node("arm64", flags={"FP"})).finding.state is State.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("machine", "image", "state"),
+    [
+        ("armv6l", "linux/arm/v6", State.MET),
+        ("armv6l", "linux/arm/v7", State.UNMET),
+        ("armv5tel", "linux/arm/v5", State.MET),
+        ("armv7l", "linux/arm", State.MET),
+        ("arm", "linux/arm/v5", State.MET),
+        ("arm", "linux/arm/v7", State.UNKNOWN),
+        (None, "linux/arm/v7", State.UNKNOWN),
+    ],
+)
+def test_a_32_bit_arm_node_is_what_its_kernel_calls_it(machine: str | None, image: str, state: State) -> None:
+    assert choose_image(single(image), arm_node(machine)).finding.state is state
