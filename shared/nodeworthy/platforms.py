@@ -97,6 +97,11 @@ def preference(node: Platform, image: Platform) -> int | None:
     return None
 
 
+def is_ordered(platform: Platform) -> bool:
+    """Whether the variant can be compared: none, or a version of an architecture whose versions contain each other."""
+    return not platform.variant or _version(platform) is not None
+
+
 def _same_architecture(node: Platform, image: Platform) -> int | None:
     have, want = _version(node), _version(image)
     if have is None or want is None:

@@ -27,7 +27,11 @@ def choose_image(knowledge: ImageKnowledge, node: NodeFacts, wanted: Platform | 
             only = knowledge.images[0] if len(knowledge.images) == 1 and knowledge.search is None else None
             return PlatformChoice(only, _missing(str(wanted), candidates))
     elif node.platform is not None:
-        chosen = platforms.choose(node.platform, candidates) or platforms.choose(_ceiling(node), candidates)
+        chosen = (
+            platforms.choose(node.platform, candidates)
+            or platforms.choose(_ceiling(node), candidates)
+            or _incomparable(node.platform, candidates)
+        )
         if chosen is None and candidates:
             return PlatformChoice(None, _mismatch(node.platform, candidates))
     else:
@@ -48,6 +52,12 @@ def _ceiling(node: NodeFacts) -> Platform:
     if node.variant_known or node.platform.architecture not in {"amd64", "arm64", "arm"}:
         return node.platform
     return Platform(node.platform.os, node.platform.architecture, "v99")
+
+
+def _incomparable(node: Platform, candidates: Sequence[tuple[Platform, PlatformImage]]) -> PlatformImage | None:
+    """The first image of the node's architecture with a variant that nobody can compare with the node's."""
+    kind = (node.os, node.architecture)
+    return next((i for p, i in candidates if (p.os, p.architecture) == kind and not platforms.is_ordered(p)), None)
 
 
 def _hold(
@@ -76,7 +86,11 @@ def _hold(
             str(node.platform),
             settle="a look at the image's files",
         )
-    return _compare(image.platform, node)
+    claims = [_compare(platform, node) for platform in (image.claimed, image.configured) if platform]
+    return max(claims, key=lambda finding: _SEVERITY[finding.state])
+
+
+_SEVERITY = {State.MET: 0, State.UNKNOWN: 1, State.UNMET: 2}
 
 
 def _contradict(claimed: Platform, configured: Platform) -> bool:
@@ -90,7 +104,7 @@ def _compare(image: Platform, node: NodeFacts) -> Finding:
             return _compare_32_bit(image, node)
         return _finding("platform", State.MET, str(image), str(node.platform))
     same = (node.platform.os, node.platform.architecture) == (image.os, image.architecture)
-    if same and not node.variant_known:
+    if same and not (node.variant_known and platforms.is_ordered(image)):
         return _finding(
             "platform-variant-unknown",
             State.UNKNOWN,

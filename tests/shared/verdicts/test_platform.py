@@ -157,3 +157,22 @@ def test_arm_levels_decide_arm_variants() -> None:
 )
 def test_a_32_bit_arm_node_is_what_its_kernel_calls_it(machine: str | None, image: str, state: State) -> None:
     assert choose_image(single(image), arm_node(machine)).finding.state is state
+
+
+@pytest.mark.parametrize(
+    ("architecture", "image"), [("riscv64", "linux/riscv64/rva22u64"), ("amd64", "linux/amd64/fast")]
+)
+def test_a_variant_that_nobody_can_compare_is_unknown(architecture: str, image: str) -> None:
+    choice = choose_image(index("linux/s390x", image), node(architecture, flags={"X86_64_V1"}))
+    assert (chosen(choice), choice.finding.state) == (image, State.UNKNOWN)
+    assert choose_image(single(image), node(architecture, flags={"X86_64_V1"})).finding.state is State.UNKNOWN
+    assert chosen(choose_image(index(image, f"linux/{architecture}"), node(architecture))) == f"linux/{architecture}"
+
+
+def test_of_two_claims_about_the_level_the_higher_one_is_held_against_the_node() -> None:
+    image = PlatformImage("sha256:0", platforms.parse("linux/amd64/v3"), platforms.parse("linux/amd64"))
+    knowledge = ImageKnowledge("r", "sha256:i", "index", (image,))
+    assert choose_image(knowledge, node()).finding.state is State.UNKNOWN
+    lying = PlatformImage("sha256:0", platforms.parse("linux/amd64"), platforms.parse("linux/amd64/v3"))
+    found = choose_image(ImageKnowledge("r", "sha256:i", "index", (lying,)), node(flags={"X86_64_V1"})).finding
+    assert (found.state, found.expected) == (State.UNMET, "linux/amd64/v3")
