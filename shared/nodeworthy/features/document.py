@@ -78,6 +78,14 @@ def read_document(data: bytes | str, source: str) -> Snapshot:
         contents = _contents(document)
     except ValueError as error:
         raise FeatureDocumentError(f"{source} contradicts itself", why=str(error)) from error
+    for name in contents:
+        status = (document.sets or {}).get(name)
+        if status is not None and status.state is not SetState.PRESENT:
+            raise FeatureDocumentError(
+                f"{source} contradicts itself",
+                why=f"set {name} is said to be {status.state}, and its content is there",
+                todo="write the file again, or take one of them out",
+            )
     statuses = {name: status for name, status in (document.sets or {}).items() if name not in contents}
     for name, status in statuses.items():
         if status.state is SetState.PRESENT or status.unobserved:

@@ -72,6 +72,7 @@ def test_nulls_as_nfds_components_write_them_are_read() -> None:
         ('{"attributes": {"a.b": {"elements": {"x": 1}}}}', "Expected `str`"),
         ('{"flags": {}, "sets": {"a.b": {"state": "present"}}}', "a.b"),
         ('{"flags": {}, "sets": {"a.b": {"state": "perhaps"}}}', "perhaps"),
+        ('{"flags": {"a.b": {"elements": {}}}, "sets": {"a.b": {"state": "unknown"}}}', "its content is there"),
         ('{"flags": {}, "sets": {"a.b": {"state": "unknown", "unobserved": ["x"]}}}', "have unobserved elements"),
         (
             '{"flags": {"a.b": {"elements": {"x": {}}}}, "sets": {"a.b": {"state": "present", "unobserved": ["x"]}}}',
