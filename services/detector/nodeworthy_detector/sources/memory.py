@@ -106,16 +106,19 @@ def _read_nv_device(host: Host, name: str, faults: Faults) -> dict[str, str]:
 
 
 def read_hugepages(host: Host, faults: Faults) -> Answer:
-    """How many huge pages of each size are set aside; a count that cannot be read is left out."""
+    """How many huge pages of each size are set aside; a count that cannot be read is unobserved."""
     host.require("sys/kernel/mm")
-    counts: dict[str, str] = {}
+    counts: dict[str, str | None] = {}
     for folder in host.list_names(_HUGEPAGES) or ():
         found = _HUGEPAGES_FOLDER.fullmatch(folder)
-        count = _read_count(host, f"{_HUGEPAGES}/{folder}/nr_hugepages", faults) if found else None
-        if found and count is not None:
+        if found:
+            count = _read_count(host, f"{_HUGEPAGES}/{folder}/nr_hugepages", faults)
             counts[f"hugepages-{quantity(int(found[1]))}"] = count
-    enabled = any(int(count) > 0 for count in counts.values())
-    return attributes({"enabled": "true" if enabled else "false", **counts})
+    enabled = "true" if any(int(count or 0) > 0 for count in counts.values()) else "false"
+    missed = [name for name, count in counts.items() if count is None]
+    if missed and enabled == "false":
+        return attributes(counts, ["enabled", *missed])
+    return attributes({"enabled": enabled, **counts}, missed)
 
 
 def _read_count(host: Host, path: str, faults: Faults) -> str | None:

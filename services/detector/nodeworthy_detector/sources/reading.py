@@ -1,6 +1,6 @@
 """What a source answers, and how its sets are kept from harming each other."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 import msgspec
@@ -82,9 +82,13 @@ def unknown(reason: str) -> SetStatus:
     return SetStatus(SetState.UNKNOWN, clean_text(reason))
 
 
-def attributes(values: Mapping[str, str | None]) -> FeatureSet:
-    """A set of attributes; those without a value are not in it, which differs from an empty value."""
-    return FeatureSet(attributes={name: value for name, value in values.items() if value is not None})
+def attributes(values: Mapping[str, str | None], unobserved: Collection[str] = ()) -> FeatureSet:
+    """A set of attributes; those without a value are not in it, which differs from an empty value.
+
+    Of the ``unobserved`` ones without a value it is not known whether they are there.
+    """
+    found = {name: value for name, value in values.items() if value is not None}
+    return FeatureSet(attributes=found, unobserved=frozenset(unobserved) - found.keys())
 
 
 def read_sets(host: Host, readers: Mapping[str, SetReader]) -> Reading:

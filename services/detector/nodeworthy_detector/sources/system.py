@@ -122,13 +122,13 @@ def read_dmi(host: Host, faults: Faults) -> Answer:
     """What firmware says of the machine and its parts."""
     host.require("sys/devices/virtual/mem")  # /dev/null and its like, which every machine has
     values: dict[str, str | None] = {}
-    failed = 0
+    failed: list[str] = []
     for name in _DMI_NAMES:
         try:
             values[name] = host.read_value(f"{_DMI}/{name}")
         except HostReadError as error:
-            failed += 1
+            failed.append(name)
             faults.add(error)
     if any(value is not None for value in values.values()):
-        return attributes(values)
+        return attributes(values, failed)
     return unknown(f"no entry of {_DMI} could be read") if failed else absent("this machine has no DMI tables")

@@ -83,6 +83,28 @@ def test_a_file_that_cannot_be_read_harms_only_itself(plant: Plant) -> None:
     assert faults.listed() == (f"{AMD}/sev: is no regular file",)
 
 
+def test_what_cannot_be_read_is_not_off(plant: Plant) -> None:
+    found = read_security(plant(ANCHOR | {f"{AMD}/sev/": "", f"{AMD}/sev_es": "Y\n"}), PLAIN, Faults())
+    assert isinstance(found, FeatureSet)
+    assert found.unobserved == {"sev.enabled", "sev.asids"}
+
+
+@pytest.mark.parametrize(
+    ("vendor", "unobserved"),
+    [
+        ("Intel", {"tdx.enabled", "tdx.total_keys"}),
+        ("AMD", {"sev.enabled", "sev.asids", "sev.es.enabled", "sev.encrypted_state_ids", "sev.snp.enabled"}),
+        ("IBM_S390", {"se.enabled"}),
+        ("ARM", set()),
+    ],
+)
+def test_a_root_without_the_modules_parameters_does_not_say_off(
+    plant: Plant, vendor: str, unobserved: set[str]
+) -> None:
+    found = read_security(plant({"sys/devices/": ""}), Processor(vendor=vendor, sgx_epc=0), Faults())
+    assert found == FeatureSet(attributes={}, unobserved=frozenset(unobserved))
+
+
 def test_classes_of_service_leave_one_to_the_kernel(plant: Plant) -> None:
     mounts = "22 1 0:21 / / rw - xfs /dev/sda rw\n40 25 0:35 / /mnt/resctrl rw shared:19 - resctrl resctrl rw\n"
     host = plant({"proc/self/mountinfo": mounts, "mnt/resctrl/info/L3/num_closids": "16\n"})

@@ -1,6 +1,7 @@
 """Protected execution: SGX, TDX and SEV of x86, Secure Execution of IBM Z, and resource control."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from nodeworthy.features import FeatureSet
 from nodeworthy_detector.hostfs import Host, HostReadError
@@ -10,31 +11,92 @@ from nodeworthy_detector.sources.reading import Answer, Faults, attributes, unkn
 _CAPACITY_FILES = ("sys/fs/cgroup/misc.capacity", "sys/fs/cgroup/misc/misc.capacity")
 """Root of the unified hierarchy, and of version 1's controller ``misc``."""
 
+
+class _Switch(NamedTuple):
+    """A file in which the kernel says whether a protection is on, and the attributes that follow from it."""
+
+    enabled: str
+    home: str
+    """A folder that every machine has: without it, not finding the file says nothing."""
+    file: str
+    vendors: frozenset[str]
+    """Processors that can have it."""
+    marks: tuple[str, ...] = ("1", "Y")
+    """How the file begins when it is on: older modules say 1, newer ones Y."""
+    amount: str = ""
+    resource: str = ""
+    """The attribute that says how many there may be, and its line in misc.capacity."""
+
+    @property
+    def path(self) -> str:
+        """The file below the host root."""
+        return f"{self.home}/{self.file}"
+
+
+_AMD = frozenset({"AMD", "Hygon"})
+_SWITCHES = (
+    _Switch(
+        "tdx.enabled",
+        "sys/module",
+        "kvm_intel/parameters/tdx",
+        frozenset({"Intel"}),
+        marks=("Y\n",),
+        amount="tdx.total_keys",
+        resource="tdx",
+    ),
+    _Switch("sev.enabled", "sys/module", "kvm_amd/parameters/sev", _AMD, amount="sev.asids", resource="sev"),
+    _Switch(
+        "sev.es.enabled",
+        "sys/module",
+        "kvm_amd/parameters/sev_es",
+        _AMD,
+        amount="sev.encrypted_state_ids",
+        resource="sev_es",
+    ),
+    _Switch("sev.snp.enabled", "sys/module", "kvm_amd/parameters/sev_snp", _AMD),
+    _Switch("se.enabled", "sys/firmware", "uv/prot_virt_host", frozenset({"IBM_S390"}), marks=("1\n",)),
+)
+
 _MAX_MOUNTS_BYTES = 8 * 1024 * 1024
 """A node with 10,000 mounts, 300 bytes each, has 3 MB."""
 
 
 def read_security(host: Host, processor: Processor, faults: Faults) -> Answer:
-    """Each attribute is there only when the protection is on: a flag of the processor alone does not say so."""
+    """Each attribute is there only when the protection is on: a flag of the processor alone does not say so.
+
+    Where the kernel's word cannot be read, its attributes are unobserved.
+    """
     host.require("sys/devices")
     epc = _sgx_bytes_of_nodes(host, faults) if processor.sgx_epc is None else processor.sgx_epc
     if epc is None:
         return unknown("only CPUID tells whether firmware set memory aside for SGX")
-    capacity = _read_capacity(host, faults)
     values: dict[str, str | None] = {"sgx.enabled": "true", "sgx.epc": str(epc)} if epc else {}
-    if _read(host, "sys/module/kvm_intel/parameters/tdx", faults) == "Y\n":
-        values |= {"tdx.enabled": "true", "tdx.total_keys": capacity.get("tdx")}
     if "TDX_GUEST" in (processor.flags or ()):
         values["tdx.protected"] = "true"
-    if _is_on(host, "sys/module/kvm_amd/parameters/sev", faults):
-        values |= {"sev.enabled": "true", "sev.asids": capacity.get("sev")}
-    if _is_on(host, "sys/module/kvm_amd/parameters/sev_es", faults):
-        values |= {"sev.es.enabled": "true", "sev.encrypted_state_ids": capacity.get("sev_es")}
-    if _is_on(host, "sys/module/kvm_amd/parameters/sev_snp", faults):
-        values["sev.snp.enabled"] = "true"
-    if _read(host, "sys/firmware/uv/prot_virt_host", faults) == "1\n":
-        values["se.enabled"] = "true"
-    return attributes(values)
+    unobserved: list[str] = []
+    capacity = _read_capacity(host, faults)
+    for switch in _SWITCHES:
+        is_on = _read_switch(host, switch, processor, faults)
+        if is_on is None:
+            unobserved += filter(None, (switch.enabled, switch.amount))
+        elif is_on:
+            values[switch.enabled] = "true"
+            if switch.amount:
+                values[switch.amount] = capacity.get(switch.resource)
+    return attributes(values, unobserved)
+
+
+def _read_switch(host: Host, switch: _Switch, processor: Processor, faults: Faults) -> bool | None:
+    """Whether a protection is on; ``None``: it cannot be found out."""
+    try:
+        text = host.read_text(switch.path)
+        if text is None and processor.vendor in switch.vendors and not host.is_folder(switch.home):
+            faults.add(f"{switch.home}: is not there, so nothing can be said of what it would hold")
+            return None
+    except HostReadError as error:
+        faults.add(error)
+        return None
+    return text is not None and text.startswith(switch.marks)
 
 
 def _sgx_bytes_of_nodes(host: Host, faults: Faults) -> int | None:
@@ -69,11 +131,6 @@ def parse_capacity(text: str) -> dict[str, str]:
     fields = (line.split() for line in text.splitlines())
     # A name and a number, as Linux's Documentation/admin-guide/cgroup-v2.rst has it under "Misc".
     return {line[0]: line[1] for line in fields if len(line) == 2 and line[1].isdigit()}  # noqa: PLR2004
-
-
-def _is_on(host: Host, path: str, faults: Faults) -> bool:
-    """Whether a boolean parameter of a module is on: older modules say 1, newer ones Y."""
-    return (_read(host, path, faults) or "").startswith(("1", "Y"))
 
 
 def _read(host: Host, path: str, faults: Faults) -> str | None:
