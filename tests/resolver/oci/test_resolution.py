@@ -188,6 +188,13 @@ async def test_the_only_image_that_cannot_be_read_is_an_error(resolve: Resolve, 
         await resolve(image)
 
 
+async def test_an_image_without_its_config_is_there_and_broken(resolve: Resolve, build: "Builder") -> None:
+    image = build.image()
+    build.blobs.clear()
+    with pytest.raises(RegistryContentError, match="is missing"):
+        await resolve(image)
+
+
 async def test_indexes_inside_indexes_are_followed_to_a_depth(resolve: Resolve, build: "Builder") -> None:
     index = build.index((build.image(), "linux/amd64"))
     for _ in range(2):

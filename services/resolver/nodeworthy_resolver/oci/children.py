@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodeworthy import platforms
-from nodeworthy.errors import RegistryContentError
+from nodeworthy.errors import ImageNotFoundError, RegistryContentError
 from nodeworthy.platforms import Platform
 from nodeworthy_resolver.oci import candidates, concurrency, digests, manifests
 from nodeworthy_resolver.oci.manifests import (
@@ -146,5 +146,10 @@ async def read_config(store: ContentStore, manifest: Manifest) -> ImageConfig | 
     """
     if manifest.config.media_type not in CONFIG_TYPES:
         return None
-    data = await store.read_blob(manifest.config, MAX_CONFIG_BYTES)
-    return manifests.parse_config(data, f"config {manifest.config.digest} of {store.name}")
+    name = f"config {manifest.config.digest} of {store.name}"
+    try:
+        data = await store.read_blob(manifest.config, MAX_CONFIG_BYTES)
+    except ImageNotFoundError as error:
+        # The image is there: whoever asked has nothing to correct.
+        raise RegistryContentError(f"{name} is missing", why=error.why, todo="push the image again") from error
+    return manifests.parse_config(data, name)
