@@ -22,14 +22,13 @@ def read_machine(root: Path = Path("/"), only: frozenset[str] | None = None) -> 
         UsageError: the root is no folder, or ``only`` names a source that does not exist.
     """
     from nodeworthy_detector.discovery import discover
-    from nodeworthy_detector.hostfs import Host
+    from nodeworthy_detector.hostfs import open_root
     from nodeworthy_detector.sources import SOURCES, SystemSource
 
-    if not root.is_dir():
-        raise UsageError(f"{root} is no folder", todo="name the folder that holds the machine's proc, sys, etc and usr")
+    host = open_root(root)
     named = SystemSource(node_name=os.environ.get("NODE_NAME", ""))
     sources = tuple(named if isinstance(source, SystemSource) else source for source in SOURCES)
-    return discover(Host(root), sources, only=only)
+    return discover(host, sources, only=only)
 
 
 def read_node(on: str) -> NodeFacts:

@@ -61,8 +61,10 @@ def test_a_source_that_does_not_exist_is_a_usage_error(nodeworthy: "Nodeworthy")
 
 def test_a_host_root_that_is_no_folder_is_a_usage_error(nodeworthy: "Nodeworthy", tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for root in ("nowhere", "file"):
-        assert root in nodeworthy("features", "--host-root", root, code=2).stderr
+    for root, why in (("nowhere", "is not there"), ("file", "is no folder")):
+        text = nodeworthy("features", "--host-root", root, code=2).stderr
+        assert f"{root} cannot be used as a host root" in text
+        assert why in text
 
 
 def test_an_empty_argument_is_a_usage_error_and_a_dot_is_a_folder(nodeworthy: "Nodeworthy") -> None:

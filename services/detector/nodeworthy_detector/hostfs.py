@@ -159,6 +159,9 @@ class Host:
         return "/" + path if self._root == "/" else _resolve_below(self._root, path)
 
 
+_ROOT_HINT = "name a folder that holds the machine's proc, sys, etc and usr"
+
+
 def open_root(root: Path) -> Host:
     """The host below ``root``, for a caller that named it.
 
@@ -169,13 +172,9 @@ def open_root(root: Path) -> Host:
     try:
         names = host.list_names("")
     except HostReadError as error:
-        raise UsageError(f"{root} cannot be used as a host root", why=error.why) from error
+        raise UsageError(f"{root} cannot be used as a host root", why=error.why, todo=_ROOT_HINT) from error
     if names is None:
-        raise UsageError(
-            f"{root} cannot be used as a host root",
-            why="it is not there",
-            todo="name a folder that holds the machine's proc, sys, etc and usr",
-        )
+        raise UsageError(f"{root} cannot be used as a host root", why="it is not there", todo=_ROOT_HINT)
     return host
 
 
