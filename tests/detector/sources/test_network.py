@@ -1,7 +1,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nodeworthy.features import FeatureSet, Instance
+from nodeworthy.features import FeatureSet, Instance, SetState, SetStatus
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import NetworkSource
 
@@ -32,8 +32,19 @@ def test_p9_interfaces_with_a_device_are_real_and_a_file_is_none(plant: Plant) -
 
 
 def test_p8_a_speed_of_minus_one_or_none_is_left_out(plant: Plant) -> None:
-    host = plant({f"{NET}/eth0/speed": "-1\n", f"{NET}/eth0/mtu": "1500\n", f"{NET}/eth1/speed": "25000\n"})
-    assert instances(host, "virtual") == ({"name": "eth0", "mtu": "1500"}, {"name": "eth1", "speed": "25000"})
+    host = plant(
+        {
+            f"{NET}/eth0/speed": "-1\n",
+            f"{NET}/eth0/mtu": "1500\n",
+            f"{NET}/eth1/speed": "25000\n",
+            f"{NET}/eth2/speed": "",
+        }
+    )
+    assert instances(host, "virtual") == (
+        {"name": "eth0", "mtu": "1500"},
+        {"name": "eth1", "speed": "25000"},
+        {"name": "eth2"},
+    )
 
 
 def test_p8_a_speed_that_the_driver_refuses_is_no_fault() -> None:
@@ -67,6 +78,14 @@ def test_an_interface_that_vanishes_harms_only_itself(plant: Plant, tmp_path: Pa
     (tmp_path / NET / "loop").symlink_to("loop")
     assert instances(host, "virtual") == ({"name": "lo", "mtu": "65536"},)
     assert [fault for fault in NetworkSource().read(host).faults if "loop" in fault]
+
+
+def test_where_no_interface_can_be_read_both_sets_are_unknown(plant: Plant, tmp_path: Path) -> None:
+    host = plant({f"{NET}/": ""})
+    (tmp_path / NET / "loop").symlink_to("loop")
+    for found in NetworkSource().read(host).sets.values():
+        assert isinstance(found, SetStatus)
+        assert found.state is SetState.UNKNOWN
 
 
 def test_a_name_of_strange_bytes_becomes_text(plant: Plant, tmp_path: Path) -> None:

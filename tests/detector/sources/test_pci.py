@@ -76,6 +76,12 @@ def test_a_machine_without_the_bus_is_no_recording_without_it(plant: Plant) -> N
     assert (unknown.state, absent.state) == (SetState.UNKNOWN, SetState.ABSENT)
 
 
+def test_a_bus_of_which_no_function_can_be_read_is_unknown(plant: Plant) -> None:
+    found = PciSource().read(plant(ANCHOR | {f"{PCI}/0000:41:00.0/class/": ""})).sets["pci.device"]
+    assert isinstance(found, SetStatus)
+    assert found.state is SetState.UNKNOWN
+
+
 def test_a_thousand_broken_functions_are_a_bounded_number_of_faults(plant: Plant) -> None:
     host = plant(
         ANCHOR | function("0000:00:00.0") | {f"{PCI}/0001:00:{number:03}/class": "0x0" for number in range(200)}

@@ -12,8 +12,8 @@ _INTERFACES = "sys/class/net"
 _OF_ALL = ("operstate", "speed", "mtu")
 _OF_DEVICES = ("sriov_numvfs", "sriov_totalvfs")
 
-_NO_SPEED = "-1"
-"""What drivers write as the speed of a link that is down or has none."""
+_NO_SPEED = frozenset({"-1", ""})
+"""What drivers write as the speed of a link that is down or has none, and what a recording keeps of their refusal."""
 
 
 class NetworkSource(msgspec.Struct, frozen=True):
@@ -42,6 +42,7 @@ def _read(host: Host, faults: Faults, *, has_device: bool) -> Answer:
     if names is None:
         return unknown(f"{_INTERFACES} is not there")
     instances: list[dict[str, str]] = []
+    failed = 0
     for name in names:
         try:
             # bonding_masters is a file of the bonding module, no interface.
@@ -50,7 +51,10 @@ def _read(host: Host, faults: Faults, *, has_device: bool) -> Answer:
             if host.exists(f"{_INTERFACES}/{name}/device") is has_device:
                 instances.append(_read_interface(host, name, faults, has_device=has_device))
         except HostReadError as error:
+            failed += 1
             faults.add(error)
+    if names and failed == len(names):
+        return unknown(f"none of {len(names)} interfaces could be read")
     return FeatureSet(instances=tuple(instances))
 
 
@@ -60,7 +64,7 @@ def _read_interface(host: Host, name: str, faults: Faults, *, has_device: bool) 
     paths += [(attribute, f"device/{attribute}") for attribute in _OF_DEVICES if has_device]
     for attribute, path in paths:
         value = _read_attribute(host.read_value, f"{_INTERFACES}/{name}/{path}", faults)
-        if value is not None and not (attribute == "speed" and value == _NO_SPEED):
+        if value is not None and not (attribute == "speed" and value in _NO_SPEED):
             found[attribute] = value
     return found
 

@@ -4,7 +4,7 @@ import msgspec
 
 from nodeworthy.features import FeatureSet
 from nodeworthy_detector.hostfs import Host, HostReadError
-from nodeworthy_detector.sources.reading import Answer, Faults, Reading, absent, read_sets
+from nodeworthy_detector.sources.reading import Answer, Faults, Reading, absent, read_sets, unknown
 
 _DEVICES = "sys/bus/pci/devices"
 _MANDATORY = ("class", "vendor", "device", "subsystem_vendor", "subsystem_device")
@@ -32,8 +32,11 @@ def read_devices(host: Host, faults: Faults) -> Answer:
     names = host.list_names(_DEVICES)
     if names is None:
         return absent("this machine has no PCI bus")
-    devices = (_read_device(host, f"{_DEVICES}/{name}", faults) for name in names)
-    return FeatureSet(instances=tuple(device for device in devices if device is not None))
+    found = [_read_device(host, f"{_DEVICES}/{name}", faults) for name in names]
+    devices = tuple(device for device in found if device is not None)
+    if names and not devices:
+        return unknown(f"none of {len(names)} devices could be read")
+    return FeatureSet(instances=devices)
 
 
 def _read_device(host: Host, folder: str, faults: Faults) -> dict[str, str] | None:
