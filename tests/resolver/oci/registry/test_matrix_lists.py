@@ -155,6 +155,15 @@ async def test_06_a_redirect_to_a_host_that_refuses_means_that_the_api_is_absent
     assert (await search(faulty.name)).state is SearchState.FOUND
 
 
+@pytest.mark.parametrize("content_type", ["application/json", "application/octet-stream"])
+async def test_06_a_list_that_a_proxy_serves_without_its_type_is_a_list(
+    content_type: str, image: Content, build: "Builder", faulty: "FaultyRegistry", search: "Search", reply: "Reply"
+) -> None:
+    data = build.listing(build.artifact(image)).data
+    faulty.script("GET", f"referrers/{image.digest}", reply(200, data, Content_Type=content_type))
+    assert (await search(faulty.name)).state is SearchState.FOUND
+
+
 async def test_07_a_list_that_is_not_filtered_is_filtered_here_and_the_rest_reported(
     image: Content, build: "Builder", faulty: "FaultyRegistry", search: "Search"
 ) -> None:

@@ -114,16 +114,26 @@ async def _read_pages(endpoint: Endpoint, url: URL) -> tuple[Descriptor, ...] | 
 def _is_absent(answer: Answer) -> bool:
     """Whether an answer is what registries without the API give, and not a failure of one that has it."""
     if answer.status == _OK:
-        return answer.content_type != IMAGE_INDEX
+        return not _is_list(answer)
     if answer.is_redirected and answer.status < 500:  # noqa: PLR2004 # a login host's refusal, not its breakdown
         return True
     return answer.status in _ABSENT or (answer.status == _UNAUTHORIZED and not answer.challenges)
 
 
+def _is_list(answer: Answer) -> bool:
+    """Whether it is an index by its type, or, where a proxy or a server of plain files gives it none, by what it says."""
+    if answer.content_type == IMAGE_INDEX:
+        return True
+    try:
+        return manifests.media_type_of(answer.body, answer.content_type, "") == IMAGE_INDEX
+    except RegistryContentError:
+        return False
+
+
 def _parse_page(answer: Answer, name: str) -> tuple[Descriptor, ...]:
     if answer.status != _OK:
         raise answers.refusal(answer, name)
-    if answer.content_type != IMAGE_INDEX:
+    if not _is_list(answer):
         raise RegistryContentError(
             f"{name} cannot be read", why=f"it is served as {answer.content_type or 'nothing'!r}"
         )
