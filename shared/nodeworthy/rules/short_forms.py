@@ -155,13 +155,25 @@ def _read_values(node: Node | None, path: str, findings: Findings, *, quiet: boo
     if node is None or is_null(node):
         return ()
     if isinstance(node, SequenceNode):
-        return tuple(read_text(item, f"{path}[{index}]", findings) for index, item in enumerate(node.items))
+        return tuple(_read_value(item, f"{path}[{index}]", findings) for index, item in enumerate(node.items))
     if isinstance(node, MappingNode):
         findings.problem(node.line, path, "this must be a list of texts, and it is a map")
         return ()
     if not quiet:
         findings.notice(node.line, path, "a value that is no list is read as a list of one", "put it into brackets")
-    return (node.scalar.text,)
+    return (_read_value(node, path, findings),)
+
+
+def _read_value(node: Node, path: str, findings: Findings) -> str:
+    """The text of one value; told where YAML makes another one of what is written, which few authors mean."""
+    text = read_text(node, path, findings)
+    if isinstance(node, ScalarNode) and node.scalar.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT):
+        written = node.written
+        if written and written != text:
+            findings.notice(
+                node.line, path, f"{written} without quotes is read as {text}", f'write "{written}" for the text'
+            )
+    return text
 
 
 def _read_names(node: SequenceNode, path: str, findings: Findings) -> dict[str, Expression]:

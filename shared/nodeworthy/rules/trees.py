@@ -23,6 +23,8 @@ class ScalarNode(msgspec.Struct, frozen=True):
     exact: bool = False
     size: int = 1
     depth: int = 1
+    written: str = ""
+    """As it stands in YAML, where ``5.10`` without quotes is the number 5.1; empty where it comes from JSON."""
 
 
 class SequenceNode(msgspec.Struct, frozen=True):

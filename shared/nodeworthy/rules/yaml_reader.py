@@ -95,7 +95,7 @@ class _Composer:
             # Until it is complete, an alias to it would make it contain itself.
             self.anchors[event.anchor] = None
         if isinstance(event, self.yaml.ScalarEvent):
-            node: Node = ScalarNode(line, _scalar(event))
+            node: Node = ScalarNode(line, _scalar(event), written=event.value)
         elif isinstance(event, self.yaml.SequenceStartEvent):
             node = self.sequence(line, path, depth)
         else:
