@@ -69,6 +69,6 @@ def _hint_at_layout(image: str, error: NodeworthyError) -> NodeworthyError:
 
 async def _look_up(image: str, question: Question, access: oci.RegistryAccess) -> ImageKnowledge:
     reference = oci.parse_reference(image)
-    wanted = question.wanted or question.node.platform
+    wanted = (question.wanted,) if question.wanted else question.node.platforms
     async with oci.open_store(reference, access) as store:
-        return await oci.resolve_image(store, reference, [wanted] if wanted else None)
+        return await oci.resolve_image(store, reference, wanted or None)

@@ -4,6 +4,7 @@ import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -159,6 +160,21 @@ def test_a_specification_on_the_index_counts_for_every_child(
     (folder / "arm.json").write_text(facts(architecture="arm64"))
     for node in ("arm.json", "both.json"):
         nodeworthy("check", image, "--on", node, code=0)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_childs_specification_comes_first_even_where_its_level_is_unknown(
+    nodeworthy: "Nodeworthy", builder: ModuleType, tmp_path: Path
+) -> None:
+    made = builder.Layout(tmp_path / "app")
+    child = {**made.add_image("x", "amd64"), "platform": {"os": "linux", "architecture": "amd64", "variant": "v3"}}
+    media_type = "application/vnd.oci.image.index.v1+json"
+    index = {"schemaVersion": 2, "mediaType": media_type, "manifests": [child]}
+    made.finish(made.add(media_type, json.dumps(index).encode()), "latest")
+    nodeworthy("spec", "attach", "oci:app", "-", input=SPEC.replace("Intel", "Nobody"), code=0)
+    nodeworthy("check", "oci:app", "--on", "both.json", code=1)
+    nodeworthy("spec", "attach", "oci:app", "spec.yaml", "--platform", "linux/amd64/v3", code=0)
+    nodeworthy("check", "oci:app", "--on", "both.json", code=3)
 
 
 @pytest.mark.usefixtures("folder")

@@ -19,6 +19,18 @@ class NodeFacts(NamedTuple):
     platform: Platform | None
     variant_known: bool
 
+    @property
+    def platforms(self) -> tuple[Platform, ...]:
+        """What the node takes images for, the first choice first.
+
+        Where its variant is unknown, the second is as high as any: what only that takes is looked at and judged afterwards.
+        """
+        if self.platform is None:
+            return ()
+        if self.variant_known or self.platform.architecture not in {"amd64", "arm64", "arm"}:
+            return (self.platform,)
+        return (self.platform, Platform(self.platform.os, self.platform.architecture, "v99"))
+
     @classmethod
     def of(cls, snapshot: Snapshot, name: str = "") -> "NodeFacts":
         """The facts of a snapshot; ``name`` is used where the snapshot does not name its node."""

@@ -27,11 +27,9 @@ def choose_image(knowledge: ImageKnowledge, node: NodeFacts, wanted: Platform | 
             only = knowledge.images[0] if len(knowledge.images) == 1 and knowledge.search is None else None
             return PlatformChoice(only, _missing(str(wanted), candidates))
     elif node.platform is not None:
-        chosen = (
-            platforms.choose(node.platform, candidates)
-            or platforms.choose(_ceiling(node), candidates)
-            or _incomparable(node.platform, candidates)
-        )
+        chosen = next(
+            filter(None, (platforms.choose(platform, candidates) for platform in node.platforms)), None
+        ) or _incomparable(node.platform, candidates)
         if chosen is None and candidates:
             return PlatformChoice(None, _mismatch(node.platform, candidates))
     else:
@@ -44,14 +42,6 @@ def choose_image(knowledge: ImageKnowledge, node: NodeFacts, wanted: Platform | 
 def _selectable(image: PlatformImage) -> Platform | None:
     # A container runtime selects by what the index says; without an index by what the config says.
     return image.claimed or image.configured
-
-
-def _ceiling(node: NodeFacts) -> Platform:
-    """The node's platform for a second choice: where its variant is unknown, as high as any, and judged afterwards."""
-    assert node.platform is not None
-    if node.variant_known or node.platform.architecture not in {"amd64", "arm64", "arm"}:
-        return node.platform
-    return Platform(node.platform.os, node.platform.architecture, "v99")
 
 
 def _incomparable(node: Platform, candidates: Sequence[tuple[Platform, PlatformImage]]) -> PlatformImage | None:
