@@ -15,7 +15,7 @@ from nodeworthy.platforms import Platform
 from nodeworthy_cli import exits
 from nodeworthy_cli.output import format_option, print_document, printable
 from nodeworthy_cli.registry_options import make_access, registry_options
-from nodeworthy_cli.specifications import read_spec_file
+from nodeworthy_cli.specifications import read_spec_file, read_valid_spec
 from nodeworthy_resolver import oci
 
 
@@ -176,13 +176,13 @@ def attach(
     The newest of several attached specifications counts. Exit codes: 0 attached, 2 whatever stopped it.
     """
     try:
-        data, notices = _read_for_attaching(file)
+        data, spec = read_valid_spec(file, "nothing was attached; mend the file first")
         access = make_access(registry_config, ca_file, timeout, plain_http=plain_http)
         attached = asyncio.run(_attach(image, data, _targets(names), access, Path(file).name))
     except errors.NodeworthyError as error:
         what, why, todo = error.diagnostics()
         raise errors.UsageError(what, why=why, todo=todo) from error
-    for notice in notices:
+    for notice in spec.notices:
         click.echo(f"note: {notice}", err=True)
     if output == "table":
         for one in attached:
@@ -199,15 +199,6 @@ def attach(
         for one in attached
     ]
     print_document(shown[0] if len(shown) == 1 else shown, output)
-
-
-def _read_for_attaching(file: str) -> tuple[bytes, tuple[errors.Problem, ...]]:
-    """The bytes of a specification that every reader can use, and what is noticed about it."""
-    data = read_spec_file(file)
-    spec = rules.read_compatibility_spec(data, file)
-    if spec.problems:
-        raise errors.DocumentError(file, spec.problems, todo="nothing was attached; mend the file first")
-    return data, spec.notices
 
 
 def _targets(names: tuple[str, ...]) -> Literal["all"] | list[Platform] | None:

@@ -227,6 +227,7 @@ def test_an_artifact_without_any_set_is_an_error_and_not_compatible(
         ("op: Exists", "op: Exits", "Exits"),
         ("weight: 10", "weight: heavy", "weight"),
         ("compatibilities:", "compatibilities: 5\nx:", "compatibilities"),
+        ("matchFeatures:", "matchFeature:", "matchFeature"),  # passed over, it would be a rule that always matches
         ("version", "\tversion", "YAML"),
     ],
 )
