@@ -4,6 +4,7 @@ An image here is what the OCI image specification calls one: a layer with a file
 an index.json that names it.
 """
 
+import argparse
 import gzip
 import hashlib
 import io
@@ -13,6 +14,8 @@ import sys
 import tarfile
 from pathlib import Path
 from typing import Any
+
+NAMES = ("fits", "does-not-fit")
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 """``uname -m`` to the name that images use; others are spelt alike in both."""
@@ -61,7 +64,7 @@ class Layout:
 def build(folder: Path, architecture: str) -> list[Path]:
     """Build the images ``fits`` and ``does-not-fit`` below the folder and return their layout folders."""
     built = []
-    for name in ("fits", "does-not-fit"):
+    for name in NAMES:
         layout = Layout(folder / name)
         layout.finish(layout.add_image(f"I am the example {name}.\n", architecture), "latest")
         built.append(layout.folder)
@@ -87,6 +90,21 @@ def machine_architecture() -> str:
     return ARCHITECTURES.get(machine, machine)
 
 
+def main(arguments: list[str]) -> int:
+    """Build the images where the arguments say; status 2 and the reason on standard error if that cannot be done."""
+    parser = argparse.ArgumentParser(description="Build two small images, each into an OCI layout folder of its own.")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help=f"gets the folders {' and '.join(NAMES)}")
+    folder: Path = parser.parse_args(arguments).folder
+    try:
+        there = [folder / name for name in NAMES if (folder / name).exists()]
+        if there:
+            parser.error(f"{there[0]} is there already; remove it, or name another folder")
+        for path in build(folder, machine_architecture()):
+            print(path)
+    except OSError as error:
+        parser.error(f"{error.filename or folder} cannot be written: {error.strerror}")
+    return 0
+
+
 if __name__ == "__main__":
-    for path in build(Path(sys.argv[1]), machine_architecture()):
-        print(path)
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Fixtures that every test may ask for: real registries, and the stock client that talks to them.
+"""Fixtures that every test may ask for: real registries with the stock client that talks to them, and a real nats-server.
 
 The programs are those of tests/servers, built at the first test that asks for one and kept outside the tree. A fresh server
 is started for each test: it takes milliseconds, and no test sees what another one pushed. What tests need by name for their
@@ -6,14 +6,18 @@ annotations (``Oras``, ``SecuredRegistry``) is imported from here under ``TYPE_C
 """
 
 import contextlib
+import json
 import os
 import select
+import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -140,6 +144,36 @@ def require_success(done: subprocess.CompletedProcess[str]) -> None:
         raise
 
 
+class NatsCli(Protocol):
+    """The stock ``nats`` command; with ``check`` a failure raises :class:`subprocess.CalledProcessError`."""
+
+    def __call__(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def nats_cli(server_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> NatsCli:
+    """The stock client of the bus; its home is its own, so it knows no context of who runs the tests."""
+    home = tmp_path_factory.mktemp("nats-cli")
+    environment = {"HOME": str(home), "PATH": os.defpath}
+
+    def run(*args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [str(server_programs / "nats"), *args],
+            stdin=subprocess.DEVNULL,
+            check=False,
+            env=environment,
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=CLIENT_SECONDS,
+        )
+        if check:
+            require_success(done)
+        return done
+
+    return run
+
+
 @contextlib.contextmanager
 def run_secured(programs: Path, folder: Path, *flags: str) -> Iterator[SecuredRegistry]:
     """Run distribution v3 with one user."""
@@ -204,3 +238,100 @@ def end_by_force(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+class NatsServer:
+    """A real nats-server with JetStream in a folder of its own, and what can happen to one.
+
+    It keeps its port when it is started again. ``configuration`` is what the test gives, in nats-server's JSON form; the
+    address, the store and the log are added.
+    """
+
+    def __init__(self, folder: Path, configuration: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.configuration = dict(configuration)
+        self.port = -1
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")
+
+    def start(self) -> None:
+        assert self._process is None
+        settings = {"host": "127.0.0.1", "port": self.port, "ports_file_dir": str(self.folder)}
+        settings |= {"jetstream": {"store_dir": str(self.folder / "store")}, "log_file": str(self.folder / "log")}
+        (self.folder / "nats.json").write_text(json.dumps(settings | self.configuration))
+        with (self.folder / "stderr").open("wb") as stderr:
+            self._process = subprocess.Popen(
+                [Path(sys.executable).with_name("nats-server"), "-c", self.folder / "nats.json"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+        self.port = self._read_port(self._process)
+
+    def _read_port(self, process: subprocess.Popen[bytes]) -> int:
+        """The port from the file that the server writes when it takes connections."""
+        file = self.folder / f"nats-server_{process.pid}.ports"
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and process.poll() is None:
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+                return int(json.loads(file.read_text())["nats"][0].rpartition(":")[2])
+            time.sleep(0.005)
+        text = (self.folder / "stderr").read_text(errors="replace") + (self.log if self.port > 0 else "")
+        pytest.fail(f"nats-server did not start:\n{text}", pytrace=False)
+
+    def kill(self) -> None:
+        """As a crash does: nothing is flushed or said."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """As a clean stop does."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+            self._process.send_signal(number)
+            self._process.wait(START_SECONDS)
+            self._process = None
+
+    def wipe(self) -> None:
+        """Lose everything that was stored; only while the server is down."""
+        assert self._process is None
+        shutil.rmtree(self.folder / "store")
+
+    def freeze(self) -> None:
+        """Stop answering, with all connections open."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+
+class StartNats(Protocol):
+    """Starts a nats-server with a configuration; it ends with the test."""
+
+    def __call__(self, configuration: Mapping[str, Any] | None = None) -> NatsServer: ...
+
+
+@pytest.fixture
+def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartNats]:
+    """Start nats-servers, each with an empty store."""
+    servers: list[NatsServer] = []
+
+    def start(configuration: Mapping[str, Any] | None = None) -> NatsServer:
+        servers.append(NatsServer(tmp_path_factory.mktemp("nats"), configuration or {}))
+        servers[-1].start()
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.kill()

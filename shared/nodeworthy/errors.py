@@ -12,11 +12,14 @@
     ├── ImageNotFoundError          no such image, or no permission to see it
     ├── ArtifactError               an attached artifact is there and cannot be used
     ├── BusError                    the bus did not do what was asked for
-    │   ├── BusUnreachableError         no connection, no service, or no answer in time
+    │   ├── BusUnreachableError         no connection, or no answer in time
+    │   │   └── BusNobodyError              nobody listens there: no service, or no stream
     │   ├── BusDeniedError              this user may not do that
     │   ├── BusBusyError                the service has as many requests in work as it takes
     │   ├── BusRequestError             the service answered with an error; holds its code
     │   ├── BusConflictError            somebody else wrote the key since it was read
+    │   ├── BusSupersededError          a newer process of this boot publishes under the same name; this one must end
+    │   ├── BusFullError                the key is there and written once, or the store takes no more
     │   ├── BusSetupError               a stream is there and is not as it must be
     │   ├── BusContentError             what is stored is not what its digest says
     │   └── PayloadError                a message does not decode, or is too large
@@ -125,7 +128,11 @@ class BusError(NodeworthyError):
 
 
 class BusUnreachableError(BusError):
-    """No connection, no service that listens, or no answer in time."""
+    """No connection, or no answer in time."""
+
+
+class BusNobodyError(BusUnreachableError):
+    """Nobody listens there: the service does not run, or the stream does not exist."""
 
 
 class BusDeniedError(BusError):
@@ -146,6 +153,18 @@ class BusRequestError(BusError):
 
 class BusConflictError(BusError):
     """Somebody else wrote the key since it was read (JetStream's error 10071)."""
+
+
+class BusSupersededError(BusError):
+    """A newer process of this boot publishes under the same name; this one must end."""
+
+
+class BusFullError(BusError):
+    """The key is there and is written once (``is_key``), or the store takes no more."""
+
+    def __init__(self, what: str, *, why: str = "", todo: str = "", is_key: bool = False) -> None:
+        self.is_key = is_key
+        super().__init__(what, why=why, todo=todo)
 
 
 class BusSetupError(BusError):

@@ -124,7 +124,7 @@ def test_names_are_sorted_and_bounded(plant: Plant, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_required_and_not_there_is_named(plant: Plant) -> None:
-    with pytest.raises(HostReadError, match="sys/bus: is not there"):
+    with pytest.raises(HostReadError, match="sys/bus is not there"):
         plant({"sys/class/": ""}).require("sys/bus")
 
 

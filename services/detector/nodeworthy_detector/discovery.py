@@ -1,12 +1,22 @@
 """One pass over the sources: everything that can be said of a machine, with what could not be found out."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
 
 from nodeworthy.errors import EncodingError, UsageError
 from nodeworthy.features import FeatureSet, SetStatus, Snapshot, SourceHealth, clean_text, encode
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import SOURCES, Reading, Source
 from nodeworthy_detector.sources.reading import Answer, describe, unknown
+
+
+class SourceAnswer(msgspec.Struct, frozen=True):
+    """What one source says of each of its sets, and how it fared."""
+
+    sets: Mapping[str, Answer]
+    health: SourceHealth | None = None
+    """``None``: the source was not asked."""
 
 
 def discover(host: Host, sources: Sequence[Source] = SOURCES, *, only: Collection[str] | None = None) -> Snapshot:
@@ -18,26 +28,21 @@ def discover(host: Host, sources: Sequence[Source] = SOURCES, *, only: Collectio
     Raises:
         UsageError: ``only`` names a source that does not exist.
     """
-    _check_names(sources, only)
-    answers: dict[str, Answer] = {}
-    health: dict[str, SourceHealth] = {}
-    for source in sources:
-        if only is None or source.name in only:
-            found, health[source.name] = _ask(source, host)
-            answers |= found
-        else:
-            answers |= dict.fromkeys(source.sets, unknown(f"source {source.name} was not asked for"))
-    return Snapshot(
-        contents={name: answer for name, answer in answers.items() if isinstance(answer, FeatureSet)},
-        statuses={name: answer for name, answer in answers.items() if isinstance(answer, SetStatus)},
-        catalogue=frozenset(answers),
-        sources=health,
+    check_names(sources, only or ())
+    return assemble(
+        (source.name, ask(source, host) if only is None or source.name in only else not_asked(source))
+        for source in sources
     )
 
 
-def _check_names(sources: Sequence[Source], only: Collection[str] | None) -> None:
+def check_names(sources: Sequence[Source], names: Iterable[str]) -> None:
+    """Make sure that every name is a source's.
+
+    Raises:
+        UsageError: one is not.
+    """
     known = [source.name for source in sources]
-    strange = sorted(set(only or ()) - set(known))
+    strange = sorted(set(names) - set(known))
     if strange:
         raise UsageError(
             f"there is no source {', '.join(clean_text(name) for name in strange)}",
@@ -45,19 +50,49 @@ def _check_names(sources: Sequence[Source], only: Collection[str] | None) -> Non
         )
 
 
-def _ask(source: Source, host: Host) -> tuple[dict[str, Answer], SourceHealth]:
+def ask(source: Source, host: Host, before: SourceAnswer | None = None) -> SourceAnswer:
+    """Ask one source; whatever happens inside it stays there. What it said ``before`` need not be checked again."""
     try:
         reading = source.read(host)
     except Exception as error:  # noqa: BLE001 # whatever happens inside one source stays there
-        why = describe(error)
-        return dict.fromkeys(source.sets, unknown(f"source {source.name} failed: {why}")), SourceHealth(error=why)
-    answers = {name: _checked(reading, name) for name in source.sets}
-    return answers, SourceHealth(faults=reading.faults)
+        return failed(source, f"source {source.name} failed: {describe(error)}", describe(error))
+    return SourceAnswer(
+        {name: _checked(reading, name, before.sets.get(name) if before else None) for name in source.sets},
+        SourceHealth(faults=reading.faults),
+    )
 
 
-def _checked(reading: Reading, name: str) -> Answer:
+def failed(source: Source, reason: str, error: str) -> SourceAnswer:
+    """The answer of a source that gave none: its sets are unknown for a ``reason``, and its health has the ``error``."""
+    return SourceAnswer(dict.fromkeys(source.sets, unknown(reason)), SourceHealth(error=clean_text(error)))
+
+
+def not_asked(source: Source) -> SourceAnswer:
+    """The answer in the name of a source that was not asked."""
+    return SourceAnswer(dict.fromkeys(source.sets, unknown(f"source {source.name} was not asked for")))
+
+
+def assemble(answers: Iterable[tuple[str, SourceAnswer]]) -> Snapshot:
+    """The snapshot of all sources' answers, each with its source's name."""
+    sets: dict[str, Answer] = {}
+    health: dict[str, SourceHealth] = {}
+    for name, answer in answers:
+        sets |= answer.sets
+        if answer.health is not None:
+            health[name] = answer.health
+    return Snapshot(
+        contents={name: answer for name, answer in sets.items() if isinstance(answer, FeatureSet)},
+        statuses={name: answer for name, answer in sets.items() if isinstance(answer, SetStatus)},
+        catalogue=frozenset(sets),
+        sources=health,
+    )
+
+
+def _checked(reading: Reading, name: str, before: Answer | None) -> Answer:
     """What the source says of one set, if it can be published."""
     answer = reading.sets.get(name)
+    if answer is not None and answer == before:
+        return before
     if answer is None:
         return unknown("its source did not answer for it")
     if isinstance(answer, FeatureSet):

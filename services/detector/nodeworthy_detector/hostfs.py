@@ -42,6 +42,10 @@ class HostReadError(NodeworthyError):
         self.has_no_value = has_no_value
         super().__init__(self.path, why=clean_text(why))
 
+    def __str__(self) -> str:
+        """One clause, ``etc/os-release is no regular file``, which stands behind "is not known:" in reports."""
+        return f"{self.path} {self.why}"
+
 
 class Host:
     """The files of one machine; every path is relative to its root, as ``sys/bus/pci/devices``.
@@ -136,6 +140,15 @@ class Host:
         mode = self._mode(path)
         return mode is not None and stat.S_ISDIR(mode)
 
+    def locate(self, path: str) -> str:
+        """Where this process finds a file of the host, for what cannot be read through this class.
+
+        Raises:
+            OSError: a folder on the way is not there or cannot be read.
+            HostReadError: it is no path, or leads through too many links.
+        """
+        return self._resolve(path)
+
     def require(self, path: str) -> None:
         """Make sure that the place which would hold a fact is there: without it, not finding the fact says nothing.
 
@@ -143,7 +156,7 @@ class Host:
             HostReadError: the folder is not there; for example no sysfs is mounted, or a recording leaves it out.
         """
         if not self.is_folder(path):
-            raise HostReadError(path, "is not there, so nothing can be said")
+            raise HostReadError(path, "is not there")
 
     def _mode(self, path: str) -> int | None:
         try:
@@ -233,4 +246,4 @@ def _raise_unless_absent(path: str, error: OSError) -> None:
     if error.errno in _NOT_THERE:
         return
     why = error.strerror or type(error).__name__
-    raise HostReadError(path, why.lower(), has_no_value=error.errno in _NO_VALUE) from error
+    raise HostReadError(path, f"cannot be read: {why.lower()}", has_no_value=error.errno in _NO_VALUE) from error

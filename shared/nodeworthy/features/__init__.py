@@ -8,11 +8,12 @@ from nodeworthy.features.diff import SetChange, SnapshotDiff, diff_sets, diff_sn
 from nodeworthy.features.document import MAX_DOCUMENT_BYTES, read_document, write_document
 from nodeworthy.features.encoding import MAX_SET_BYTES, decode, digest, encode
 from nodeworthy.features.model import FeatureSet, Instance, clean_text
-from nodeworthy.features.snapshot import Lookup, SetState, SetStatus, Snapshot, SourceHealth
+from nodeworthy.features.snapshot import NOBODY_REPORTS, Lookup, SetState, SetStatus, Snapshot, SourceHealth
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",
     "MAX_SET_BYTES",
+    "NOBODY_REPORTS",
     "FeatureSet",
     "Instance",
     "Lookup",

@@ -9,6 +9,9 @@ import msgspec
 from nodeworthy.features.encoding import digest, encode
 from nodeworthy.features.model import FeatureSet, clean_text
 
+NOBODY_REPORTS = "nothing on this node reports this feature set"
+"""Why a set is absent that is in no catalogue; whoever knows the set's name can say more."""
+
 
 class SetState(StrEnum):
     """Absence is not evidence: the three things that can be said of a set."""
@@ -72,7 +75,7 @@ class Snapshot(msgspec.Struct, frozen=True):
             return Lookup(SetState.UNKNOWN, None, "the facts do not say whether this set was looked for")
         if name in self.catalogue:
             return Lookup(SetState.UNKNOWN, None, "listed by its producer and not delivered")
-        return Lookup(SetState.ABSENT, None, "no producer delivers this set")
+        return Lookup(SetState.ABSENT, None, NOBODY_REPORTS)
 
     def status(self, name: str) -> SetStatus:
         """The status of the set ``name`` with the digest of its content."""

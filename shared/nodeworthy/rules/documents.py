@@ -1,10 +1,20 @@
 """The documents that hold rules: NodeFeatureRule, NodeFeatureGroup, worker rules, compatibility specifications."""
 
-from nodeworthy.rules.fields import is_null, join, read_fields, read_integer, read_items, read_text
+from nodeworthy.rules.fields import (
+    has_fields,
+    has_items,
+    is_null,
+    join,
+    kind_of,
+    read_fields,
+    read_integer,
+    read_items,
+    read_text,
+)
 from nodeworthy.rules.findings import Findings
 from nodeworthy.rules.records import CompatibilitySet, CompatibilitySpec, Rule, RuleDocument, UnreadableRule
 from nodeworthy.rules.rule_reader import GROUP_FIELDS, RULE_FIELDS, WORKER_FIELDS, read_rules
-from nodeworthy.rules.trees import MappingNode, Node, SequenceNode, tree_from_json
+from nodeworthy.rules.trees import MappingNode, Node, SequenceNode, tree_error, tree_from_json
 from nodeworthy.rules.yaml_reader import read_yaml
 
 API_VERSION = "nfd.k8s-sigs.io/v1alpha1"
@@ -21,6 +31,9 @@ OTHER_API_VERSIONS = (
 SPEC_VERSION = "v1alpha1"
 """The only version of the compatibility specification (NFD, api/image-compatibility/v1alpha1)."""
 
+_SPEC = "a compatibility specification is a map with version and compatibilities"
+_RULES = "rules stand in a map with apiVersion, kind and spec, or are a list of worker rules"
+
 _KINDS = {"NodeFeatureRule": ("rules", RULE_FIELDS), "NodeFeatureGroup": ("featureGroupRules", GROUP_FIELDS)}
 
 
@@ -33,6 +46,7 @@ def read_compatibility_spec(data: bytes | str, source: str, *, strict: bool = Fa
     """
     findings = Findings(source)
     root = read_yaml(data, findings)
+    _require_map(root, _SPEC, findings)
     fields = read_fields(root, "", ("version", "compatibilities"), findings)
     version = read_text(fields.get("version"), "version", findings)
     if not version:
@@ -44,7 +58,7 @@ def read_compatibility_spec(data: bytes | str, source: str, *, strict: bool = Fa
         _read_set(node, path, findings)
         for node, path in read_items(fields.get("compatibilities"), "compatibilities", findings)
     )
-    if not sets:
+    if not has_items(fields.get("compatibilities")):
         # Not unreadable: whoever evaluates it has to say that nothing is left to judge.
         findings.lax(root.line, "compatibilities", "there is no compatibility set", "one at least says what is needed")
     findings.refuse(strict=strict)
@@ -79,7 +93,7 @@ def read_rule_object(value: object, source: str) -> RuleDocument:
 def _read_set(node: Node, path: str, findings: Findings) -> CompatibilitySet:
     fields = read_fields(node, path, ("rules", "weight", "tag", "description"), findings)
     rules = read_rules(fields.get("rules"), join(path, "rules"), GROUP_FIELDS, findings)
-    if not rules:
+    if has_fields(node) and not has_items(fields.get("rules")):
         findings.lax(node.line, path, "this set has no rules, so it says nothing", "a set without rules is never met")
     return CompatibilitySet(
         rules=rules,
@@ -96,7 +110,14 @@ def _read_root(root: Node, findings: Findings) -> RuleDocument:
     return _read_object(root, findings)
 
 
+def _require_map(root: Node, expected: str, findings: Findings) -> None:
+    """End the reading of a document that is no map: whatever else could be said of it would be a consequence."""
+    if not has_fields(root):
+        raise tree_error(findings.source, root.line, f"{expected}; this is {kind_of(root)}")
+
+
 def _read_object(root: Node, findings: Findings) -> RuleDocument:
+    _require_map(root, _RULES, findings)
     fields = read_fields(root, "", ("apiVersion", "kind", "metadata", "spec", "status"), findings)
     kind = read_text(fields.get("kind"), "kind", findings) or "NodeFeatureRule"
     if kind not in _KINDS:
@@ -116,7 +137,7 @@ def _check_api_version(root: Node, fields: dict[str, Node], findings: Findings) 
     line = fields.get("apiVersion", root).line
     if version in OTHER_API_VERSIONS:
         findings.notice(line, "apiVersion", f"NFD's clusters know {API_VERSION}, not {version}", f"write {API_VERSION}")
-    elif version != API_VERSION:
+    elif version != API_VERSION and (version or is_null(fields.get("apiVersion"))):
         findings.lax(
             line, "apiVersion", f"{version[:80]!r} is not known; read as {API_VERSION}", f"write {API_VERSION}"
         )

@@ -23,6 +23,16 @@ def is_null(node: Node | None) -> bool:
     return node is None or (isinstance(node, ScalarNode) and node.scalar.kind is Kind.NULL)
 
 
+def has_fields(node: Node) -> bool:
+    """Whether the node is a map, or null, which is an empty one; what else it is, is told when it is read."""
+    return isinstance(node, MappingNode) or is_null(node)
+
+
+def has_items(node: Node | None) -> bool:
+    """Whether something stands in a list, be it what is no list at all; that is told when it is read."""
+    return not (is_null(node) or (isinstance(node, SequenceNode) and not node.items))
+
+
 def read_fields(node: Node | None, path: str, known: Sequence[str], findings: Findings) -> dict[str, Node]:
     """The fields of a map under their known names; case is ignored, as Go's JSON decoder does.
 

@@ -1,5 +1,8 @@
 """What is found while a document is read, gathered so that a person sees everything at once."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from nodeworthy.errors import DocumentError, Problem
 
 MAX_FINDINGS = 1000
@@ -7,6 +10,8 @@ MAX_FINDINGS = 1000
 
 MAX_PATTERNS = 1000
 """How many regular expressions of a document may need RE2, which may take a quarter of a megabyte for each."""
+
+_Read = TypeVar("_Read")
 
 _MAX_SHOWN = 300
 """How much of a path or message is kept: both hold text of the document."""
@@ -51,11 +56,18 @@ class Findings:
             self.problem(line, path, f"the document has more than {MAX_PATTERNS:,} regular expressions")
         return self._patterns <= MAX_PATTERNS
 
-    def take_part(self) -> tuple[Problem, ...]:
-        """What was found to make the part just read unreadable; the next part begins."""
-        part = tuple(self._part[:MAX_FINDINGS])
-        self._part = []
-        return part
+    def read_part(self, read: Callable[[], _Read]) -> tuple[_Read, tuple[Problem, ...]]:
+        """A part, and the problems that make it unreadable; what stands around it does not become unreadable by them."""
+        around, self._part = self._part, []
+        try:
+            return read(), tuple(self._part[:MAX_FINDINGS])
+        finally:
+            self._part = around
+
+    @property
+    def problems_in_part(self) -> int:
+        """How many problems the part has that is being read."""
+        return len(self._part)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -73,10 +85,10 @@ class Findings:
         Raises:
             DocumentError: something outside of every part is wrong; or ``strict``, and anything is wrong or lax.
         """
-        if self._part:
-            raise DocumentError(self.source, self.problems)
         if strict and (self._wrong or self._lax):
             raise DocumentError(self.source, _in_order([*self._wrong, *self._lax]))
+        if self._part:
+            raise DocumentError(self.source, self.problems)
 
     def _add(self, kept: list[Problem], line: int, path: str, message: str, hint: str) -> Problem:
         problem = Problem(self.source, line, _printable(path), _printable(message), _printable(hint))

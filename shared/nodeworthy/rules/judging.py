@@ -2,7 +2,8 @@
 
 import msgspec
 
-from nodeworthy.features import FeatureSet, Lookup, SetState
+from nodeworthy.features import NOBODY_REPORTS, FeatureSet, Lookup, SetState
+from nodeworthy.rules.known_sets import is_known_set
 from nodeworthy.rules.matching import CompiledTerm
 from nodeworthy.rules.module_names import MODULE_SETS, unify_set
 from nodeworthy.rules.observations import observe_element, observe_instances, observe_names, observe_set
@@ -85,10 +86,17 @@ class _Judge:
 
     def without_content(self, name: str, matcher: str, expression: CompiledExpression | None) -> Judgement:
         if self.found.state is SetState.ABSENT:
-            reason = f"{self.term.set_name} is not on this node: {self.found.reason}"
-            return self.judgement(name, matcher, expression, Outcome.FALSE, "absent", reason)
+            return self.judgement(name, matcher, expression, Outcome.FALSE, "absent", self.why_absent())
         reason = f"{self.term.set_name} is not known: {self.found.reason}"
         return self.judgement(name, matcher, expression, Outcome.UNKNOWN, None, reason)
+
+    def why_absent(self) -> str:
+        name = self.term.set_name
+        if self.found.reason != NOBODY_REPORTS:
+            return f"{name} is not on this node: {self.found.reason}"
+        # A set that is known may be the business of a program that does not run there.
+        question = "" if is_known_set(name) else "; is the name right?"
+        return f"nothing on this node reports the feature set {name}{question}"
 
     def judgement(
         self,

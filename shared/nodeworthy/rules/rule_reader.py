@@ -1,11 +1,23 @@
 """Rules and their terms, read from a document's tree."""
 
-from nodeworthy.rules.fields import is_null, join, read_fields, read_items, read_text, read_text_map
+from collections.abc import Iterable
+
+from nodeworthy.rules.fields import (
+    has_fields,
+    is_null,
+    join,
+    line_of,
+    read_fields,
+    read_items,
+    read_text,
+    read_text_map,
+)
 from nodeworthy.rules.findings import Findings
+from nodeworthy.rules.known_sets import KNOWN_SETS, is_known_element, is_known_set, nearest
 from nodeworthy.rules.records import Rule, Taint, Term, UnreadableRule
 from nodeworthy.rules.short_forms import read_expression, read_expressions
 from nodeworthy.rules.timestamps import is_timestamp
-from nodeworthy.rules.trees import Node
+from nodeworthy.rules.trees import Node, ScalarNode
 
 GROUP_FIELDS = ("name", "vars", "varsTemplate", "matchFeatures", "matchAny")
 """A rule of a NodeFeatureGroup or a compatibility specification."""
@@ -26,11 +38,7 @@ def read_rules(
 
 def read_rule(node: Node, path: str, known: tuple[str, ...], findings: Findings) -> Rule | UnreadableRule:
     """One rule with the fields that its document has."""
-    outside = findings.take_part()
-    rule = _read_rule(node, path, known, findings)
-    problems = findings.take_part()
-    for problem in outside:
-        findings.problem(*problem[1:])
+    rule, problems = findings.read_part(lambda: _read_rule(node, path, known, findings))
     return UnreadableRule(rule.name, problems) if problems else rule
 
 
@@ -43,7 +51,7 @@ def _read_rule(node: Node, path: str, known: tuple[str, ...], findings: Findings
     def text_map(name: str) -> dict[str, str]:
         return read_text_map(fields.get(name), join(path, name), findings)
 
-    if is_null(fields.get("name")):
+    if has_fields(node) and is_null(fields.get("name")):
         findings.lax(node.line, path, "this rule has no name", "reports and statuses name a rule by it")
     return Rule(
         name=text("name"),
@@ -76,15 +84,42 @@ def _read_terms(node: Node | None, path: str, findings: Findings) -> tuple[Term,
 
 def _read_term(node: Node, path: str, findings: Findings) -> Term:
     fields = read_fields(node, path, ("feature", "matchExpressions", "matchName"), findings)
-    feature = read_text(fields.get("feature"), join(path, "feature"), findings)
-    if "." not in feature:
-        findings.lax(node.line, join(path, "feature"), f"{feature[:80]!r} names no feature", "for example cpu.cpuid")
+    feature = _read_feature(node, fields.get("feature"), join(path, "feature"), findings)
+    expressions = read_expressions(fields.get("matchExpressions"), join(path, "matchExpressions"), findings)
+    _check_elements(
+        fields.get("matchExpressions"), join(path, "matchExpressions"), feature, expressions or (), findings
+    )
     name = fields.get("matchName")
     return Term(
         feature=feature,
-        expressions=read_expressions(fields.get("matchExpressions"), join(path, "matchExpressions"), findings),
+        expressions=expressions,
         name=None if name is None or is_null(name) else read_expression(name, join(path, "matchName"), findings),
     )
+
+
+def _read_feature(term: Node, node: Node | None, path: str, findings: Findings) -> str:
+    feature = read_text(node, path, findings)
+    if "." not in feature:
+        if has_fields(term) and (node is None or isinstance(node, ScalarNode)):
+            findings.lax(term.line, path, f"{feature[:80]!r} names no feature", "for example cpu.cpuid")
+    elif not is_known_set(feature):
+        near = nearest(feature, KNOWN_SETS)
+        hint = f"did you mean {near}?" if near else "it has to come from a program or NodeFeature object of yours"
+        line = (node or term).line
+        findings.notice(line, path, f"no source of nodeworthy or NFD delivers the set {feature[:80]}", hint)
+    return feature
+
+
+def _check_elements(node: Node | None, path: str, feature: str, names: Iterable[str], findings: Findings) -> None:
+    for name in names:
+        if node is not None and not is_known_element(feature, name):
+            known = KNOWN_SETS[feature.lower()]
+            near = nearest(name, known)
+            hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
+            line = line_of(name, node, {})
+            findings.notice(
+                line, join(path, name[:80]), f"no source of nodeworthy or NFD gives {feature} this element", hint
+            )
 
 
 def _read_taint(node: Node, path: str, findings: Findings) -> Taint:

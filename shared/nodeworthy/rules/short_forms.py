@@ -49,6 +49,7 @@ def read_expressions(node: Node | None, path: str, findings: Findings) -> dict[s
 def read_expression(node: Node, path: str, findings: Findings, line: int = 0) -> Expression:
     """One expression in any of its forms; what cannot be read is a problem, and stands as Exists."""
     line = line or node.line
+    before = findings.problems_in_part
     if isinstance(node, MappingNode):
         expression = _read_map(node, path, findings)
     elif isinstance(node, SequenceNode):
@@ -60,7 +61,8 @@ def read_expression(node: Node, path: str, findings: Findings, line: int = 0) ->
     else:
         expression = Expression(Operator.IN, (node.scalar.text,))
         _notice(expression, line, path, findings)
-    _check_values(expression, line, path, findings)
+    if findings.problems_in_part == before:
+        _check_values(expression, line, path, findings)
     return expression
 
 

@@ -4,8 +4,16 @@ Belongs here: pure functions from what is known of an image and of a node to a v
 finding out either (resolver, detector) or showing the answer (command line, validator).
 """
 
-from nodeworthy.verdicts.combination import judge, unresolved
-from nodeworthy.verdicts.declared import Declaration, Wishes, declaration_of_artifact, select_sets
+from nodeworthy.verdicts.combination import Claims, conclude, judge, judge_claims, read_claims, unresolved
+from nodeworthy.verdicts.declared import (
+    Declaration,
+    DeclaredResult,
+    Wishes,
+    declaration_of_artifact,
+    overall,
+    select_sets,
+    state_of,
+)
 from nodeworthy.verdicts.nodes import NodeFacts
 from nodeworthy.verdicts.records import (
     Answer,
@@ -24,7 +32,9 @@ from nodeworthy.verdicts.records import (
 __all__ = [
     "Answer",
     "ArtifactSummary",
+    "Claims",
     "Declaration",
+    "DeclaredResult",
     "Effect",
     "Finding",
     "Layer",
@@ -36,8 +46,13 @@ __all__ = [
     "Sureness",
     "Verdict",
     "Wishes",
+    "conclude",
     "declaration_of_artifact",
     "judge",
+    "judge_claims",
+    "overall",
+    "read_claims",
     "select_sets",
+    "state_of",
     "unresolved",
 ]

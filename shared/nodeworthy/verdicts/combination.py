@@ -4,10 +4,11 @@ Any certain failure makes an image incompatible. A declared set that matches mak
 Everything not known stays unknown and says what would settle it; unknown is never compatible.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from nodeworthy.errors import ArtifactError, DocumentError, NodeworthyError
-from nodeworthy.images import ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
+from nodeworthy.images import Artifact, ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
 from nodeworthy.platforms import Platform
 from nodeworthy.verdicts.declared import (
     Declaration,
@@ -21,12 +22,19 @@ from nodeworthy.verdicts.platform import PlatformChoice, choose_image
 from nodeworthy.verdicts.records import Answer, Finding, Origin, State, Verdict
 
 
-class _Declared(NamedTuple):
-    """What is declared for the chosen image: a declaration, a finding why there is none, or nothing to look at."""
+class Declared(NamedTuple):
+    """What is declared for the chosen image: a declaration, or a finding why there is none."""
 
     declaration: Declaration | None
     finding: Finding | None
     notices: tuple[str, ...] = ()
+
+
+class Claims(NamedTuple):
+    """What index, config and artifact say of an image, as far as it concerns one node."""
+
+    choice: PlatformChoice
+    declared: Declared
 
 
 def judge(
@@ -49,10 +57,33 @@ def judge(
     Raises:
         UsageError: no compatibility set is left to judge.
     """
+    return judge_claims(knowledge, node, read_claims(knowledge, node, wanted=wanted, override=override), wishes)
+
+
+def read_claims(
+    knowledge: ImageKnowledge,
+    node: NodeFacts,
+    *,
+    wanted: Platform | None = None,
+    override: Declaration | None = None,
+    read: Callable[[Artifact], Declaration] = declaration_of_artifact,
+) -> Claims:
+    """The image that a node would take, and what is declared for it; ``read`` reads an artifact, perhaps from memory."""
     choice = choose_image(knowledge, node, wanted)
-    declared = _Declared(override, None) if override else _find_declaration(knowledge, choice.image)
-    result = judge_declared(declared.declaration, node.snapshot, wishes.tags) if declared.declaration else None
-    answer, reason = _answer(choice, declared, result, wishes)
+    if override is not None:
+        return Claims(choice, Declared(override, None, override.notices))
+    return Claims(choice, _find_declaration(knowledge, choice.image, read))
+
+
+def judge_claims(knowledge: ImageKnowledge, node: NodeFacts, claims: Claims, wishes: Wishes) -> Verdict:
+    """Hold what is declared against the node, and put everything together.
+
+    Raises:
+        UsageError: no compatibility set is left to judge.
+    """
+    choice, declared = claims
+    result = judge_declared(declared.declaration, node.facts, wishes.tags) if declared.declaration else None
+    answer, reason = conclude(claims, result, wishes)
     return Verdict(
         image=knowledge.reference,
         node=node.name,
@@ -90,10 +121,9 @@ def unresolved(reference: str, node: NodeFacts, error: NodeworthyError) -> Verdi
     )
 
 
-def _answer(
-    choice: PlatformChoice, declared: _Declared, result: DeclaredResult | None, wishes: Wishes
-) -> tuple[Answer, str]:
-    platform = choice.finding
+def conclude(claims: Claims, result: DeclaredResult | None, wishes: Wishes) -> tuple[Answer, str]:
+    """The answer and its reason: what the layers say together; ``result`` is there where something is declared."""
+    platform = claims.choice.finding
     if platform.state is State.UNMET:
         return Answer.INCOMPATIBLE, _platform_reason(platform)
     if result and result.state is State.UNMET:
@@ -102,13 +132,14 @@ def _answer(
         return Answer.UNKNOWN, f"whether {platform.requirement} is unknown"
     if result:
         return (Answer.COMPATIBLE if result.state is State.MET else Answer.UNKNOWN), result.reason
-    assert declared.finding is not None
-    if declared.finding.code == "nothing-declared" and wishes.undeclared_is_compatible:
+    finding = claims.declared.finding
+    assert finding is not None
+    if finding.code == "nothing-declared" and wishes.undeclared_is_compatible:
         return (
             Answer.COMPATIBLE,
             "the platform fits; the image declares nothing, which was asked to count as compatible",
         )
-    return Answer.UNKNOWN, declared.finding.observed
+    return Answer.UNKNOWN, finding.observed
 
 
 def _platform_reason(finding: Finding) -> str:
@@ -117,7 +148,9 @@ def _platform_reason(finding: Finding) -> str:
     return f"the image is for {finding.expected}, the node is {finding.observed}"
 
 
-def _find_declaration(knowledge: ImageKnowledge, image: PlatformImage | None) -> _Declared:
+def _find_declaration(
+    knowledge: ImageKnowledge, image: PlatformImage | None, read: Callable[[Artifact], Declaration]
+) -> Declared:
     """The artifact of the chosen image, else the index's; a failed search hides what it might have found."""
     notices: tuple[str, ...] = ()
     for search in (image.search if image else None, knowledge.search):
@@ -125,20 +158,20 @@ def _find_declaration(knowledge: ImageKnowledge, image: PlatformImage | None) ->
             continue
         notices += search.notices
         if search.state is SearchState.FAILED:
-            return _Declared(None, _failed(search), notices)
+            return Declared(None, _failed(search), notices)
         if search.artifact is not None:
-            return _read(search, notices)
-    return _Declared(None, _nothing_declared(), notices)
+            return _read(search, read, notices)
+    return Declared(None, _nothing_declared(), notices)
 
 
-def _read(search: ArtifactSearch, notices: tuple[str, ...]) -> _Declared:
+def _read(search: ArtifactSearch, read: Callable[[Artifact], Declaration], notices: tuple[str, ...]) -> Declared:
     assert search.artifact is not None
     try:
-        declaration = declaration_of_artifact(search.artifact)
+        declaration = read(search.artifact)
     except (DocumentError, ArtifactError) as error:
         failed = ArtifactSearch(SearchState.FAILED, reason=f"{error.what}: {error.why}")
-        return _Declared(None, _failed(failed), notices)
-    return _Declared(declaration, None, notices + declaration.notices)
+        return Declared(None, _failed(failed), notices)
+    return Declared(declaration, None, notices + declaration.notices)
 
 
 def _failed(search: ArtifactSearch) -> Finding:
@@ -163,5 +196,5 @@ def _nothing_declared() -> Finding:
     )
 
 
-def _notices(knowledge: ImageKnowledge, image: PlatformImage | None, declared: _Declared) -> tuple[str, ...]:
+def _notices(knowledge: ImageKnowledge, image: PlatformImage | None, declared: Declared) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*knowledge.notices, *(image.notices if image else ()), *declared.notices)))

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from nodeworthy import rules
 from nodeworthy.errors import UsageError
-from nodeworthy.features import Snapshot
 from nodeworthy.images import Artifact
 from nodeworthy.verdicts.records import (
     ArtifactSummary,
@@ -80,18 +79,21 @@ def select_sets(spec: rules.CompatibilitySpec, tags: Sequence[str]) -> tuple[rul
             todo="give it one set at least, with a rule",
         )
     if not selected:
-        offered = ", ".join(sorted({s.tag for s in spec.compatibilities if s.tag})) or "none"
+        what = f"no compatibility set carries the tag {' or '.join(tags)}"
+        offered = ", ".join(sorted({s.tag for s in spec.compatibilities if s.tag}))
+        if not offered:
+            raise UsageError(what, why="none of the specification's sets has a tag", todo="leave --tag out")
         raise UsageError(
-            f"no compatibility set carries the tag {' or '.join(tags)}",
+            what,
             why=f"the specification has these tags: {offered}",
             todo="ask for one of them with --tag, or leave --tag out",
         )
     return selected
 
 
-def judge_declared(declaration: Declaration, snapshot: Snapshot, tags: Sequence[str]) -> DeclaredResult:
+def judge_declared(declaration: Declaration, facts: rules.Facts, tags: Sequence[str]) -> DeclaredResult:
     """Hold the declared sets against a node: any one met set is enough, all rules of a set must hold."""
-    reports = rules.report_sets(select_sets(declaration.spec, tags), snapshot)
+    reports = rules.report_sets(select_sets(declaration.spec, tags), facts)
     sets = tuple(map(_summary, reports))
     findings = tuple(
         _finding(index, rule, expression)
@@ -103,15 +105,25 @@ def judge_declared(declaration: Declaration, snapshot: Snapshot, tags: Sequence[
     return DeclaredResult(state, score, reason, sets, findings)
 
 
+def overall(states: Sequence[State]) -> State:
+    """How the declared requirements fare as a whole, from how each set does."""
+    if State.MET in states:
+        return State.MET
+    return State.UNKNOWN if State.UNKNOWN in states else State.UNMET
+
+
+def state_of(outcome: rules.Outcome) -> State:
+    """How a requirement fares whose rule or set ended so."""
+    return _STATES[outcome]
+
+
 def _combine(sets: Sequence[SetSummary]) -> tuple[State, int | None, str]:
-    met = [s for s in sets if s.state is State.MET]
-    if met:
-        best = max(met, key=lambda s: s.weight)
-        return State.MET, best.weight, f"{_name(best)} is met"
-    unknown = [s for s in sets if s.state is State.UNKNOWN]
-    if unknown:
-        best = max(unknown, key=lambda s: s.weight)
-        return State.UNKNOWN, None, f"whether {_name(best)} is met is unknown: {best.reason}"
+    state = overall([s.state for s in sets])
+    best = max((s for s in sets if s.state is state), key=lambda s: s.weight)
+    if state is State.MET:
+        return state, best.weight, f"{_name(best)} is met"
+    if state is State.UNKNOWN:
+        return state, None, f"whether {_name(best)} is met is unknown: {best.reason}"
     if len(sets) == 1:
         return State.UNMET, None, f"{_name(sets[0])} is not met: {sets[0].reason}"
     return State.UNMET, None, f"none of {len(sets)} compatibility sets is met"

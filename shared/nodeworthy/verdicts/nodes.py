@@ -3,8 +3,9 @@
 import re
 from typing import NamedTuple
 
-from nodeworthy.features import SetState, Snapshot
+from nodeworthy.features import SetState
 from nodeworthy.platforms import Platform, normalize
+from nodeworthy.rules import Facts
 
 
 class NodeFacts(NamedTuple):
@@ -15,7 +16,7 @@ class NodeFacts(NamedTuple):
     """
 
     name: str
-    snapshot: Snapshot
+    facts: Facts
     platform: Platform | None
     variant_known: bool
 
@@ -32,40 +33,40 @@ class NodeFacts(NamedTuple):
         return (self.platform, Platform(self.platform.os, self.platform.architecture, "v99"))
 
     @classmethod
-    def of(cls, snapshot: Snapshot, name: str = "") -> "NodeFacts":
-        """The facts of a snapshot; ``name`` is used where the snapshot does not name its node."""
-        architecture = _architecture(snapshot)
+    def of(cls, facts: Facts, name: str = "") -> "NodeFacts":
+        """The node of these facts; ``name`` is used where the facts do not name it."""
+        architecture = _architecture(facts)
         if architecture is None:
-            return cls(_name(snapshot) or name, snapshot, None, variant_known=False)
+            return cls(_name(facts) or name, facts, None, variant_known=False)
         if architecture == "arm":
-            variant = _arm_variant(snapshot)
+            variant = _arm_variant(facts)
             platform = normalize("linux", architecture, variant or _OLDEST_ARM)
         else:
-            variant = _variant(snapshot, architecture)
+            variant = _variant(facts, architecture)
             platform = normalize("linux", architecture, variant or "")
-        return cls(_name(snapshot) or name, snapshot, platform, variant_known=variant is not None)
+        return cls(_name(facts) or name, facts, platform, variant_known=variant is not None)
 
 
-def _name(snapshot: Snapshot) -> str:
-    content = snapshot.lookup("system.name").content
+def _name(facts: Facts) -> str:
+    content = facts.lookup("system.name").content
     return (content.attributes or {}).get("nodename", "") if content else ""
 
 
-def _architecture(snapshot: Snapshot) -> str | None:
-    content = snapshot.lookup("system.architecture").content
+def _architecture(facts: Facts) -> str | None:
+    content = facts.lookup("system.architecture").content
     if content and (content.attributes or {}).get("architecture"):
         return (content.attributes or {})["architecture"]
     # NFD's own export tells no architecture; only x86-64 CPUs raise the level flags (spec: x86-64 psABI).
-    return "amd64" if "X86_64_V1" in _cpu_flags(snapshot) else None
+    return "amd64" if "X86_64_V1" in _cpu_flags(facts) else None
 
 
-def _cpu_flags(snapshot: Snapshot) -> frozenset[str]:
-    content = snapshot.lookup("cpu.cpuid").content
+def _cpu_flags(facts: Facts) -> frozenset[str]:
+    content = facts.lookup("cpu.cpuid").content
     return (content.flags if content else None) or frozenset()
 
 
-def _unobserved(snapshot: Snapshot) -> frozenset[str]:
-    content = snapshot.lookup("cpu.cpuid").content
+def _unobserved(facts: Facts) -> frozenset[str]:
+    content = facts.lookup("cpu.cpuid").content
     return content.unobserved if content else frozenset()
 
 
@@ -73,30 +74,31 @@ _OLDEST_ARM = "v5"
 """What every 32-bit Arm machine can do that images are built for; in an image the name alone means v7."""
 
 
-def _arm_variant(snapshot: Snapshot) -> str | None:
+def _arm_variant(facts: Facts) -> str | None:
     """What the kernel says by the name of a 32-bit Arm machine, as ``armv6l``."""
-    content = snapshot.lookup("system.architecture").content
+    content = facts.lookup("system.architecture").content
     machine = (content.attributes or {}).get("machine", "") if content else ""
     named = normalize("linux", machine)
     return named.variant if machine != "arm" and named.architecture == "arm" else None
 
 
 _LEVEL = re.compile(r"X86_64_V|ARMv")
+_AMD64_LEVEL = re.compile(r"X86_64_V[0-9]")
+_ARM64_VERSION = re.compile(r"ARMv([0-9]+)\.([0-9]+)")
 
 
-def _variant(snapshot: Snapshot, architecture: str) -> str | None:
+def _variant(facts: Facts, architecture: str) -> str | None:
     """The highest variant that the CPU's flags prove; ``None`` where they say nothing of variants."""
-    if snapshot.lookup("cpu.cpuid").state is not SetState.PRESENT:
+    if facts.lookup("cpu.cpuid").state is not SetState.PRESENT:
         return None
-    flags = _cpu_flags(snapshot)
-    if any(_LEVEL.match(name) for name in _unobserved(snapshot)):
+    flags = _cpu_flags(facts)
+    if any(_LEVEL.match(name) for name in _unobserved(facts)):
         return None
     if architecture == "amd64":
-        levels = [int(found[1]) for flag in flags if (found := re.fullmatch(r"X86_64_V([0-9])", flag))]
+        levels = [int(flag[-1]) for flag in flags if flag.startswith("X86_64_V") and _AMD64_LEVEL.fullmatch(flag)]
         return f"v{max(levels)}" if levels else None
     if architecture == "arm64":
-        versions = [
-            (int(found[1]), int(found[2])) for flag in flags if (found := re.fullmatch(r"ARMv([0-9]+)\.([0-9]+)", flag))
-        ]
+        named = (flag for flag in flags if flag.startswith("ARMv"))
+        versions = [(int(found[1]), int(found[2])) for flag in named if (found := _ARM64_VERSION.fullmatch(flag))]
         return "v{}.{}".format(*max(versions)) if versions else None
     return None

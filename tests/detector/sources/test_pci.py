@@ -60,7 +60,7 @@ def test_p3_a_function_that_vanishes_is_left_out_and_named(plant: Plant, tmp_pat
     reading = PciSource().read(host)
     assert devices(reading) == (READ,)
     assert len(reading.faults) == 3
-    assert "0000:41:00.1/vendor: is not there" in reading.faults[0]
+    assert "0000:41:00.1/vendor is not there" in reading.faults[0]
 
 
 def test_p5_virtual_functions_are_not_capable_of_more(plant: Plant) -> None:

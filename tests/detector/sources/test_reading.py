@@ -30,7 +30,7 @@ def test_one_failing_reader_makes_only_its_own_set_unknown() -> None:
         raise ZeroDivisionError("a defect\nwith a second line")
 
     def cannot_read(_host: Host, _faults: Faults) -> FeatureSet:
-        raise HostReadError("sys/x", "permission denied")
+        raise HostReadError("sys/x", "cannot be read: permission denied")
 
     def works(_host: Host, faults: Faults) -> FeatureSet:
         faults.add("one device")
@@ -39,7 +39,7 @@ def test_one_failing_reader_makes_only_its_own_set_unknown() -> None:
     reading = read_sets(HOST, {"x.fails": fails, "x.denied": cannot_read, "x.works": works})
     assert reading.sets == {
         "x.fails": unknown("its reader failed: ZeroDivisionError: a defect"),
-        "x.denied": unknown("sys/x: permission denied"),
+        "x.denied": unknown("sys/x cannot be read: permission denied"),
         "x.works": FeatureSet(attributes={"a": "1"}),
     }
     assert reading.faults == ("x.fails: ZeroDivisionError: a defect", "one device")

@@ -17,7 +17,7 @@ from nodeworthy_resolver.oci.layout import LayoutStore
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder
+    from tests.resolver.conftest import Builder
 
 MOMENT = datetime(2026, 5, 1, 12, 0, 0, tzinfo=UTC)
 AMD64, ARM64 = Platform("linux", "amd64"), Platform("linux", "arm64")

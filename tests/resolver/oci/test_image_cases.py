@@ -15,7 +15,7 @@ from nodeworthy_resolver.oci.reference import LayoutReference, Reference
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder, FaultyRegistry, OpenClient, Reply
+    from tests.resolver.conftest import Builder, FaultyRegistry, OpenClient, Reply
 
 
 async def search(faulty: "FaultyRegistry", open_client: "OpenClient") -> ArtifactSearch:

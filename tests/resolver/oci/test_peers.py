@@ -17,7 +17,7 @@ from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
     from tests.conftest import Oras, SecuredRegistry
-    from tests.resolver.oci.conftest import Builder
+    from tests.resolver.conftest import Builder
 
 AMD64 = Platform("linux", "amd64")
 CREATED = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -5,16 +5,17 @@ import pytest
 
 from nodeworthy import platforms
 from nodeworthy.errors import ImageNotFoundError, RegistryContentError
-from nodeworthy.images import ImageKnowledge, SearchState
+from nodeworthy.images import ArtifactSearch, ImageKnowledge, SearchState
 from nodeworthy.platforms import Platform
-from nodeworthy_resolver.oci import parse_reference, resolve_image
+from nodeworthy_resolver.oci import complete_image, lasting, parse_reference, resolve_image, search_artifact
+from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.layout import LayoutStore
 from nodeworthy_resolver.oci.manifests import DOCKER_CONFIG, DOCKER_LIST, DOCKER_MANIFEST, IMAGE_INDEX
 from nodeworthy_resolver.oci.reference import LayoutReference
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder
+    from tests.resolver.conftest import Builder
 
 AMD64, ARM64 = Platform("linux", "amd64"), Platform("linux", "arm64")
 
@@ -253,3 +254,99 @@ async def test_a_folder_without_the_tag_is_not_found(resolve: Resolve, build: "B
     await resolve(build.image())
     with pytest.raises(ImageNotFoundError, match="the tags v1"):
         await LayoutStore(tmp_path).resolve("v2")
+
+
+class Complete:
+    """Completes what is known through the layout folder of an earlier resolution, and counts what is read and searched."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.searched: list[str] = []
+        self.read: list[str] = []
+
+    async def __call__(self, known: ImageKnowledge, wanted: list[Platform] | None = None) -> ImageKnowledge:
+        complete = self
+
+        class Store(LayoutStore):
+            async def read_manifest(self, digest: Digest) -> Content:
+                complete.read.append(digest)
+                return await super().read_manifest(digest)
+
+        async def search(digest: Digest) -> ArtifactSearch:
+            self.searched.append(digest)
+            return await search_artifact(LayoutStore(self.folder), digest)
+
+        return await complete_image(Store(self.folder), known, wanted, search=search)
+
+
+@pytest.fixture
+def complete(tmp_path: Path) -> Complete:
+    return Complete(tmp_path)
+
+
+async def test_what_is_known_of_an_index_is_not_read_again(
+    resolve: Resolve, complete: Complete, build: "Builder"
+) -> None:
+    index = build.index((build.image(), "linux/amd64"), (build.image("linux/arm64"), "linux/arm64"))
+    knowledge = await resolve(index, None)
+    assert await complete(lasting(knowledge)) == knowledge
+    assert complete.read == []
+    assert sorted(complete.searched) == sorted([index.digest, *(image.digest for image in knowledge.images)])
+
+
+async def test_a_child_that_nobody_wanted_before_is_read_when_it_is_wanted(
+    resolve: Resolve, complete: Complete, build: "Builder"
+) -> None:
+    arm = build.image("linux/arm64")
+    index = build.index((build.image(), "linux/amd64"), (arm, "linux/arm64"))
+    known = lasting(await resolve(index, [AMD64]))
+    completed = await complete(known, [ARM64])
+    assert completed.images[1].configured == ARM64
+    assert completed.images[0].configured == AMD64  # from before
+    assert completed.images[0].search is None
+    assert complete.read == [arm.digest]
+    assert complete.searched == [index.digest, arm.digest]
+
+
+async def test_a_child_that_failed_is_read_again(resolve: Resolve, complete: Complete, build: "Builder") -> None:
+    bad = build.image("linux/arm64")
+    index = build.index((build.image(), "linux/amd64"), (bad, "linux/arm64"))
+    data = build.manifests.pop(bad.digest)
+    broken = await resolve(index, None)
+    assert broken.images[1].search
+    assert broken.images[1].search.state is SearchState.FAILED
+    build.manifests[bad.digest] = data
+    build.write_layout(complete.folder, build.tagged(index, "v1"))
+    completed = await complete(lasting(broken))
+    assert completed.images[1].configured == ARM64
+    assert completed.images[1].notices == ()
+    assert completed.images[1].search
+    assert completed.images[1].search.state is SearchState.NONE
+
+
+async def test_a_child_without_a_claim_is_chosen_by_what_was_read_before(
+    resolve: Resolve, complete: Complete, build: "Builder"
+) -> None:
+    index = build.index((build.image(), ""), (build.image("linux/arm64"), ""))
+    completed = await complete(lasting(await resolve(index, None)), [ARM64])
+    assert [image.search is not None for image in completed.images] == [False, True]
+    assert [image.claimed for image in completed.images] == [None, None]
+    assert complete.read == []
+
+
+async def test_of_a_known_single_image_only_the_artifact_is_searched(
+    resolve: Resolve, complete: Complete, build: "Builder"
+) -> None:
+    image = build.image()
+    knowledge = await resolve(image, None, (build.artifact(image),))
+    assert await complete(lasting(knowledge)) == knowledge
+    assert complete.searched == [image.digest]
+    assert complete.read == []
+
+
+async def test_what_lasts_names_no_artifact_and_no_limit(resolve: Resolve, build: "Builder") -> None:
+    image = build.image()
+    known = lasting(await resolve(build.index((image, "linux/amd64")), None, (build.artifact(image),)))
+    assert known.search is None
+    assert known.images[0].search is None
+    assert known.images[0].configured == AMD64

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nodeworthy.errors import UsageError
 from nodeworthy_resolver.oci import RegistryAccess, default_config, open_store, parse_reference
 from nodeworthy_resolver.oci.layout import LayoutStore
 from nodeworthy_resolver.oci.registry import RegistryStore
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder
+    from tests.resolver.conftest import Builder
 
 CHECK = """
 import asyncio, sys
@@ -24,6 +25,9 @@ async def main():
 asyncio.run(main())
 print(*sorted({"aiohttp", "yarl", "urllib.request", "pydantic", "yaml"} & set(sys.modules)))
 """
+
+
+MISSING = Path("/nowhere/at/all/missing")
 
 
 def test_a_layout_folder_is_resolved_without_loading_what_speaks_http(build: "Builder", tmp_path: Path) -> None:
@@ -41,6 +45,16 @@ async def test_a_reference_opens_the_store_that_it_names(name: str, kind: type, 
     async with open_store(parse_reference(name), RegistryAccess()) as store:
         assert isinstance(store, kind)
         assert store.name == says
+
+
+@pytest.mark.parametrize("access", [RegistryAccess(config=MISSING), RegistryAccess(certificates=MISSING)])
+@pytest.mark.parametrize("name", ["oci:folder:v1", "nginx:1"])
+async def test_a_file_that_is_named_and_missing_is_an_error_whatever_is_opened(
+    access: RegistryAccess, name: str
+) -> None:
+    with pytest.raises(UsageError, match="missing cannot be read"):
+        async with open_store(parse_reference(name), access):
+            pass
 
 
 def test_credentials_are_looked_for_where_docker_login_puts_them(tmp_path: Path) -> None:

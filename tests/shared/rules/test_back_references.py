@@ -1,8 +1,8 @@
-from nodeworthy.features import FeatureSet, Lookup, SetState
+from nodeworthy.features import NOBODY_REPORTS, FeatureSet, Lookup, SetState
 from nodeworthy.rules import Answer, Expression, Operator, Outcome, Term, compile_term
 from nodeworthy.rules.back_references import BackReferences
 
-NOTHING = Lookup(SetState.ABSENT, None, "no producer delivers this set")
+NOTHING = Lookup(SetState.ABSENT, None, NOBODY_REPORTS)
 EXISTS, ABSENT = Expression(Operator.EXISTS), Expression(Operator.DOES_NOT_EXIST)
 
 

@@ -123,7 +123,8 @@ def test_worker_rules_are_a_list() -> None:
         ("compatibilities:\n- tag: [a]\n  rules: [{name: r}]", 2, "compatibilities[0].tag", "must be text"),
         ("compatibilities:\n- rules: {name: r}", 2, "compatibilities[0].rules", "must be a list"),
         ("compatibilities:\n- hello", 2, "compatibilities[0]", "must be a map, and it is text"),
-        ("- a\n- b", 1, "", "must be a map, and it is a list"),
+        ("- a\n- b", 1, "", "a compatibility specification is a map with version and compatibilities; this is a list"),
+        ("\nhello", 2, "", "a compatibility specification is a map with version and compatibilities; this is text"),
     ],
 )
 def test_i7_a_spec_that_is_none_is_refused_with_its_place(text: str, line: int, path: str, message: str) -> None:
@@ -172,6 +173,65 @@ def test_a_validation_refuses_everything_that_is_wrong_or_passed_over_at_once() 
     ]
 
 
+BAD_RULES = "- name: r\n    vars: [x]\n  " * 3
+
+
+def test_what_is_wrong_around_bad_rules_is_told_once() -> None:
+    text = f"version: v9\ncompatibilities:\n- weight: heavy\n  rules:\n  {BAD_RULES}\n- rules: []\n  prio: 1\n"
+    around = [(1, "version"), (3, "compatibilities[0].weight")]
+    rules = [(6, "compatibilities[0].rules[0].vars"), (8, "compatibilities[0].rules[1].vars")]
+    rules.append((10, "compatibilities[0].rules[2].vars"))
+    lax = [(12, "compatibilities[1]"), (13, "compatibilities[1].prio")]
+    assert [(problem.line, problem.path) for problem in refused(text)] == around + rules
+    assert sorted((problem.line, problem.path) for problem in refused(text, strict=True)) == around + rules + lax
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a]",
+        "compatibilities: {a: b}",
+        "compatibilities: [hello]",
+        "compatibilities: [{rules: hello}]",
+        "compatibilities: [{rules: [hello]}]",
+        "compatibilities: [{rules: [{name: r, matchFeatures: [hello]}]}]",
+        "compatibilities: [{rules: [{name: r, matchFeatures: [{feature: [cpu.cpuid]}]}]}]",
+        "compatibilities: [{rules: [{name: r, matchFeatures: [{feature: ''}]}]}]",
+        "compatibilities: [{}]",
+        "compatibilities: [~]",
+        "compatibilities: [{rules: [~]}]",
+    ],
+)
+def test_a_validation_tells_a_mistake_and_not_its_consequences(text: str) -> None:
+    assert len(refused(text, strict=True)) == 1
+
+
+def notices(feature: str, expressions: str = "{}") -> list[tuple[str, str, str]]:
+    text = f"- name: r\n  matchFeatures:\n  - feature: {feature}\n    matchExpressions: {expressions}\n"
+    document = read_rule_document(text, "rules.yaml", strict=True)
+    return [(notice.path.rpartition("].")[2], notice.message, notice.hint) for notice in document.notices]
+
+
+def test_a_set_that_nobody_delivers_gives_a_notice_with_what_was_probably_meant() -> None:
+    said = "no source of nodeworthy or NFD delivers the set kernel.versio"
+    assert notices("kernel.versio") == [("feature", said, "did you mean kernel.version?")]
+    ((_, _, hint),) = notices("acme.warp-drive")
+    assert hint == "it has to come from a program or NodeFeature object of yours"
+
+
+def test_an_element_that_its_set_never_has_gives_a_notice_too() -> None:
+    said = "no source of nodeworthy or NFD gives kernel.version this element"
+    ((path, message, hint),) = notices("kernel.version", "{mayor: {op: Exists}, major: {op: Exists}}")
+    assert (path, message, hint) == ("matchExpressions.mayor", said, "did you mean major?")
+    ((_, _, hint),) = notices("memory.swap", "{used: {op: Exists}}")
+    assert hint == "known are enabled"
+
+
+@pytest.mark.parametrize("feature", ["CPU.CPUID", "kernel.config", "rule.matched", "local.label"])
+def test_any_element_may_be_asked_of_a_set_that_is_open(feature: str) -> None:
+    assert notices(feature, "{any: {op: Exists}}") == []
+
+
 def test_a_set_without_rules_is_read_and_refused_by_a_validation() -> None:
     text = "version: v1alpha1\ncompatibilities: [{tag: a}]"
     assert read_compatibility_spec(text, "spec.yaml").compatibilities[0].rules == ()
@@ -198,6 +258,7 @@ def test_an_unknown_group_is_read_and_refused_by_a_validation() -> None:
     [
         ("apiVersion: v1\nkind: ConfigMap\n", "'ConfigMap' holds no rules"),
         ("kind: NodeFeatureRule\nmetadata: abc\n", "must be a map"),
+        ("hello", "rules stand in a map with apiVersion, kind and spec, or are a list of worker rules; this is text"),
         ("kind: NodeFeatureRule\nspec: [a]\n", "must be a map"),
     ],
 )

@@ -25,7 +25,10 @@ FACTS = Snapshot(
         "usb.device": FeatureSet(instances=()),
         "kernel.loadedmodule": FeatureSet(flags=frozenset({"vfio_pci"})),
     },
-    {"kernel.config": SetStatus(SetState.UNKNOWN, "boot/config: Permission denied")},
+    {
+        "kernel.config": SetStatus(SetState.UNKNOWN, "boot/config: Permission denied"),
+        "memory.swap": SetStatus(SetState.ABSENT, "no swap in this kernel"),
+    },
     frozenset({"kernel.config"}),
 )
 
@@ -76,9 +79,17 @@ def test_unknown_facts_are_told_as_such_with_the_reason() -> None:
 
 
 def test_a_set_that_no_producer_delivers_is_named() -> None:
-    one = judge("kubernetes.label", "x", EXISTS)
+    one = judge("kernel.versio", "x", EXISTS)
     assert one.outcome is Outcome.FALSE
-    assert one.reason == "kubernetes.label is not on this node: no producer delivers this set"
+    assert one.reason == "nothing on this node reports the feature set kernel.versio; is the name right?"
+
+
+def test_a_set_that_nothing_reports_and_whose_name_is_right_is_not_doubted() -> None:
+    assert judge("Storage.Block", "x", EXISTS).reason == "nothing on this node reports the feature set storage.block"
+
+
+def test_a_set_that_was_looked_for_and_is_not_there_is_told_with_the_reason() -> None:
+    assert judge("memory.swap", "enabled", EXISTS).reason == "memory.swap is not on this node: no swap in this kernel"
 
 
 def test_a_value_asked_of_a_flag_says_how_to_ask() -> None:
@@ -190,7 +201,7 @@ def test_a_set_is_met_when_all_its_rules_match() -> None:
     reports = report_sets(listed, FACTS)
     assert [one.outcome.value for one in reports] == ["true", "false", "false", "unknown", "unknown", "unknown"]
     assert (reports[0].tag, reports[0].weight, reports[0].description, reports[0].reason) == ("t", 3, "d", "")
-    assert reports[1].reason == "no: no.such is not on this node: no producer delivers this set"
+    assert reports[1].reason == "no: nothing on this node reports the feature set no.such; is the name right?"
     assert reports[3].reason == "dark: kernel.config is not known: boot/config: Permission denied"
     assert reports[5].reason == "the set has no rules, so it says nothing"
 

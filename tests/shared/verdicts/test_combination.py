@@ -6,7 +6,7 @@ from nodeworthy import platforms
 from nodeworthy.errors import RegistryUnreachableError, UsageError
 from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot
 from nodeworthy.images import Artifact, ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
-from nodeworthy.verdicts import Answer, NodeFacts, State, Verdict, Wishes, judge, unresolved
+from nodeworthy.verdicts import Answer, NodeFacts, State, Verdict, Wishes, declaration_of_artifact, judge, unresolved
 
 SPEC = b"""
 version: v1alpha1
@@ -173,8 +173,8 @@ def test_a_wrong_architecture_is_incompatible_whatever_is_declared() -> None:
 
 
 def test_a_declared_set_that_fails_decides_even_where_the_platform_is_unknown() -> None:
-    facts = node(vendor="AMD")
-    contents = {k: v for k, v in facts.snapshot.contents.items() if k != "system.architecture"}
+    lookups = {name: node(vendor="AMD").facts.lookup(name).content for name in CATALOGUE - {"system.architecture"}}
+    contents = {name: content for name, content in lookups.items() if content is not None}
     unplaced = NodeFacts.of(Snapshot(contents, {}, CATALOGUE), "n1")
     assert judge(image(found()), unplaced).verdict is Answer.INCOMPATIBLE
     met = {**contents, "cpu.model": FeatureSet(attributes={"vendor_id": "Intel"})}
@@ -187,3 +187,13 @@ def test_an_image_that_could_not_be_looked_at_is_unknown_with_what_to_do() -> No
     assert verdict.verdict is Answer.UNKNOWN
     assert verdict.findings[0].observed == "registry example.com cannot be reached: refused"
     assert verdict.findings[0].settle == "start it"
+
+
+def test_what_is_noticed_of_a_specification_is_told_wherever_it_is_from() -> None:
+    spec = SPEC.replace(b"feature: cpu.model", b"feature: cpu.modle", 1)
+    attached = judge(image(found(spec)), node())
+    artifact = found(spec).artifact
+    assert artifact is not None
+    instead = judge(image(NONE), node(), override=declaration_of_artifact(artifact))
+    assert "did you mean cpu.model?" in attached.notices[0]
+    assert instead.notices == attached.notices

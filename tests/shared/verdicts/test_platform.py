@@ -113,6 +113,13 @@ def test_a_32_bit_image_depends_on_the_kernel(config: dict[str, str] | None, sta
     assert choose_image(single("linux/386"), node(config=config)).finding.state is state
 
 
+def test_a_kernel_option_that_was_not_observed_decides_nothing() -> None:
+    config = FeatureSet(attributes={}, unobserved=frozenset({"IA32_EMULATION"}))
+    amd64 = FeatureSet(attributes={"architecture": "amd64"})
+    facts = NodeFacts.of(Snapshot({"system.architecture": amd64, "kernel.config": config}), "n1")
+    assert choose_image(single("linux/386"), facts).finding.state is State.UNKNOWN
+
+
 def test_arm_32_bit_stays_unknown_even_with_compat_since_the_cpu_may_not_do_it() -> None:
     found = choose_image(single("linux/arm/v7"), node("arm64", config={"COMPAT": "y"})).finding
     assert found.state is State.UNKNOWN

@@ -1,8 +1,8 @@
 """The sources: one file per kind of facts, listed by hand in :data:`SOURCES`.
 
 A new source is a frozen record with ``name``, ``sets`` and ``read`` (:class:`Source`): add its file, its name below, its
-sets to docs, and a recorded machine that has it to tests/data/hosts. Does not belong here: labels, rules, and anything that
-starts a program or needs a library beside msgspec.
+sets to docs and to nodeworthy/rules/known_sets.py, and a recorded machine that has it to tests/data/hosts. Does not belong
+here: labels, rules, and anything that starts a program or needs a library beside msgspec.
 """
 
 from nodeworthy_detector.sources.cpu import CpuSource

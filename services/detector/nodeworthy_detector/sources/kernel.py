@@ -126,7 +126,7 @@ def _built_in(host: Host) -> frozenset[str]:
         text = host.read_text(path, _MAX_MODULES_BYTES)
         if text is not None:
             return parse_built_in(text)
-    raise HostReadError(f"lib/modules/{release}/modules.builtin", "is not there, so what is built in is not known")
+    raise HostReadError(f"lib/modules/{release}/modules.builtin", "is not there")
 
 
 def parse_loaded(text: str) -> frozenset[str]:

@@ -27,6 +27,8 @@ def _utc_now() -> datetime:
 class LocalSource(msgspec.Struct, frozen=True):
     """Features and labels of features.d; of two files that give one name, the later in name order wins."""
 
+    folder: str = FOLDER
+    """Where the files are, as the host sees it."""
     clock: Callable[[], datetime] = _utc_now
     """What time it is, for the lines that expire."""
     name: str = "local"
@@ -35,35 +37,35 @@ class LocalSource(msgspec.Struct, frozen=True):
     def read(self, host: Host) -> Reading:
         """Read every file of the folder; one that cannot be read harms only itself."""
         faults = Faults()
+        folder = self.folder.strip("/")
         try:
-            files = _read_files(host, self.clock(), faults)
+            files = _read_files(host, folder, self.clock(), faults)
         except HostReadError as error:
             both: dict[str, FeatureSet | SetStatus] = dict.fromkeys(self.sets, unknown(str(error)))
             return Reading(both, faults.listed())
         return Reading(
             {
-                "local.feature": _merge([(name, file.features) for name, file in files], faults),
-                "local.label": _merge([(name, file.labels) for name, file in files], faults),
+                "local.feature": _merge(folder, [(name, file.features) for name, file in files], faults),
+                "local.label": _merge(folder, [(name, file.labels) for name, file in files], faults),
             },
             faults.listed(),
         )
 
 
-def _read_files(host: Host, now: datetime, faults: Faults) -> list[tuple[str, FeatureFile]]:
-    host.require("etc")
-    names = [name for name in host.list_names(FOLDER) or () if not name.startswith(".")]
+def _read_files(host: Host, folder: str, now: datetime, faults: Faults) -> list[tuple[str, FeatureFile]]:
+    host.require(folder.partition("/")[0])
+    names = [name for name in host.list_names(folder) or () if not name.startswith(".")]
     if len(names) > MAX_FILES:
-        faults.add(f"{FOLDER}: {len(names) - MAX_FILES} files are left out, only the first {MAX_FILES} count")
+        faults.add(f"{folder}: {len(names) - MAX_FILES} files are left out, only the first {MAX_FILES} count")
     files: list[tuple[str, FeatureFile]] = []
     for name in names[:MAX_FILES]:
-        file = _read_file(host, name, now, faults)
+        file = _read_file(host, f"{folder}/{name}", now, faults)
         if file is not None:
             files.append((name, file))
     return files
 
 
-def _read_file(host: Host, name: str, now: datetime, faults: Faults) -> FeatureFile | None:
-    path = f"{FOLDER}/{name}"
+def _read_file(host: Host, path: str, now: datetime, faults: Faults) -> FeatureFile | None:
     try:
         if host.is_folder(path):
             return None
@@ -72,7 +74,7 @@ def _read_file(host: Host, name: str, now: datetime, faults: Faults) -> FeatureF
         faults.add(f"{error}; the file is left out")
         return None
     if text is None:
-        faults.add(f"{path}: leads nowhere; the file is left out")
+        faults.add(f"{path} leads nowhere; the file is left out")
         return None
     file = parse_feature_file(text, now)
     for fault in file.faults:
@@ -80,14 +82,14 @@ def _read_file(host: Host, name: str, now: datetime, faults: Faults) -> FeatureF
     return file
 
 
-def _merge(files: list[tuple[str, dict[str, str]]], faults: Faults) -> FeatureSet:
+def _merge(folder: str, files: list[tuple[str, dict[str, str]]], faults: Faults) -> FeatureSet:
     merged: dict[str, str] = {}
     givers: dict[str, str] = {}
     for file, values in files:
         for name, value in values.items():
             if merged.get(name, value) != value:
                 faults.add(
-                    f"{FOLDER}: {givers[name]} says {name}={merged[name]}, {file} says {value}; the latter counts"
+                    f"{folder}: {givers[name]} says {name}={merged[name]}, {file} says {value}; the latter counts"
                 )
             merged[name], givers[name] = value, file
     return FeatureSet(attributes={clean_text(name): value for name, value in merged.items()})

@@ -128,7 +128,7 @@ def _read_count(host: Host, path: str, faults: Faults) -> str | None:
         faults.add(error)
         return None
     if count is None or not re.fullmatch(r"[0-9]{1,18}", count):
-        faults.add(f"{path}: {'is not there' if count is None else 'is no number'}")
+        faults.add(f"{path} {'is not there' if count is None else 'is no number'}")
         return None
     return count
 

@@ -45,7 +45,7 @@ def _read_device(host: Host, folder: str, faults: Faults) -> dict[str, str] | No
         for attribute in _MANDATORY:
             value = host.read_value(f"{folder}/{attribute}")
             if value is None:
-                faults.add(f"{folder}/{attribute}: is not there; the device is left out")
+                faults.add(f"{folder}/{attribute} is not there; the device is left out")
                 return None
             found[attribute] = parse_value(attribute, value)
     except HostReadError as error:

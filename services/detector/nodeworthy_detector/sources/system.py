@@ -79,7 +79,7 @@ def read_os_release(host: Host, faults: Faults) -> Answer:
         if text is not None:
             values, bad_lines = parse_os_release(text)
             for line in bad_lines:
-                faults.add(f"{path}: line {line}: is no assignment")
+                faults.add(f"{path}: line {line} is no assignment")
             return attributes({**values, **parse_version_id(values.get("VERSION_ID", ""))})
     if not host.is_folder("etc") and not host.is_folder("usr/lib"):
         return unknown("neither etc nor usr/lib is there")

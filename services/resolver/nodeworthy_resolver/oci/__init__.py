@@ -9,7 +9,7 @@ from nodeworthy_resolver.oci.access import RegistryAccess, default_config
 from nodeworthy_resolver.oci.attachment import Attached, attach
 from nodeworthy_resolver.oci.reference import LayoutReference, Reference, parse_reference
 from nodeworthy_resolver.oci.referrers import search_artifact
-from nodeworthy_resolver.oci.resolution import resolve_image
+from nodeworthy_resolver.oci.resolution import Search, complete_image, lasting, resolve_image
 from nodeworthy_resolver.oci.store import ContentStore, Via, WritableStore
 from nodeworthy_resolver.oci.stores import open_store
 
@@ -19,10 +19,13 @@ __all__ = [
     "LayoutReference",
     "Reference",
     "RegistryAccess",
+    "Search",
     "Via",
     "WritableStore",
     "attach",
+    "complete_image",
     "default_config",
+    "lasting",
     "open_store",
     "parse_reference",
     "resolve_image",

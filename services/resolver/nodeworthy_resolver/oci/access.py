@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nodeworthy.errors import UsageError
+
 
 @dataclass(frozen=True)
 class RegistryAccess:
@@ -11,6 +13,9 @@ class RegistryAccess:
 
     plain_http: bool | None = None
     """HTTP without TLS. ``None``: only for the host ``localhost``, as oras does."""
+    plain_http_hosts: tuple[str, ...] = ()
+    """Hosts, with their ports as images name them, that are reached by HTTP where ``plain_http`` is not set: a registry of
+    one's own beside public ones."""
     config: Path | None = None
     """A docker configuration file with credentials; ``None``: anonymous. A file that is named and missing is an error."""
     certificates: Path | None = None
@@ -36,4 +41,29 @@ def default_config(environment: Mapping[str, str], home: Path) -> Path | None:
     """Where ``docker login`` keeps credentials, if it is there: in ``$DOCKER_CONFIG`` or ``~/.docker``."""
     folder = Path(environment["DOCKER_CONFIG"]) if environment.get("DOCKER_CONFIG") else home / ".docker"
     path = folder / "config.json"
-    return path if path.is_file() else None
+    try:
+        return path if path.is_file() else None
+    except OSError:
+        # It may be there; whoever needs it is told why it cannot be read.
+        return path
+
+
+def require_files(access: RegistryAccess) -> None:
+    """Make sure that the files are there which somebody named, also where none of them will be needed.
+
+    Raises:
+        UsageError: one is not.
+    """
+    for path, option in ((access.config, "--registry-config"), (access.certificates, "--ca-file")):
+        try:
+            if path is not None:
+                path.stat()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise UsageError(
+                f"{path} cannot be read",
+                why=str(error.strerror),
+                todo=f"name another file by {option}, or leave it out",
+            ) from error
+        except OSError:
+            # A person's own configuration, which is not named, may be out of reach and is mostly not needed.
+            continue

@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_read_harms_only_itself(plant: Plant) -> None:
     faults = Faults()
     host = plant(ANCHOR | {f"{AMD}/sev/": "", f"{AMD}/sev_es": "Y\n"})
     assert attributes(read_security(host, PLAIN, faults)) == {"sev.es.enabled": "true"}
-    assert faults.listed() == (f"{AMD}/sev: is no regular file",)
+    assert faults.listed() == (f"{AMD}/sev is no regular file",)
 
 
 def test_what_cannot_be_read_is_not_off(plant: Plant) -> None:

@@ -15,7 +15,7 @@ from nodeworthy_resolver.oci.layout import LayoutStore, manifests
 from nodeworthy_resolver.oci.manifests import Descriptor
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder
+    from tests.resolver.conftest import Builder
 
 
 def leftovers(folder: Path, pattern: str = ".nodeworthy-*") -> list[Path]:

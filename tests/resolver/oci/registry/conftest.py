@@ -10,7 +10,7 @@ from nodeworthy_resolver.oci.reference import Reference
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder, FaultyRegistry, OpenClient
+    from tests.resolver.conftest import Builder, FaultyRegistry, OpenClient
 
 
 class Resolve(Protocol):

@@ -135,6 +135,14 @@ async def test_the_files_entry_counts_where_the_helper_has_none_and_the_helper_i
     assert (tmp_path / "asked").read_text() == "x\n"
 
 
+async def test_credentials_name_where_they_are_from(helpers: Path, tmp_path: Path) -> None:
+    write_helper(helpers, "echo", 'echo "{\\"Username\\": \\"me\\", \\"Secret\\": \\"s\\"}"')
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"credHelpers": {"ghcr.io": "echo"}, "auths": {"quay.io": {"auth": encode("me:x")}}}))
+    found = [await Credentials(path, 10).find(name) for name in ("quay.io", "ghcr.io")]
+    assert [one and one.source for one in found] == [str(path), f"docker-credential-echo, which {path} names"]
+
+
 async def test_without_a_file_everybody_is_anonymous() -> None:
     assert await Credentials(None, 10).find("quay.io") is None
 

@@ -18,7 +18,7 @@ from nodeworthy_resolver.oci.reference import Reference
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder, Clock, FaultyRegistry, OpenClient, Reply, Waits
+    from tests.resolver.conftest import Builder, Clock, FaultyRegistry, OpenClient, Reply, Waits
     from tests.resolver.oci.registry.conftest import Resolve, Search
 
 

@@ -16,7 +16,7 @@ from nodeworthy_resolver.oci.registry.referrers import AbsentApis
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder, FaultyRegistry, OpenClient, Reply
+    from tests.resolver.conftest import Builder, FaultyRegistry, OpenClient, Reply
     from tests.resolver.oci.registry.conftest import Resolve, Search
 
 

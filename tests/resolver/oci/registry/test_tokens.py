@@ -17,7 +17,7 @@ from nodeworthy_resolver.oci.registry.tokens import choose_challenge, parse_toke
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import FaultyRegistry, OpenClient, Reply
+    from tests.resolver.conftest import FaultyRegistry, OpenClient, Reply
 
 Config = Callable[..., Path]
 
@@ -140,16 +140,18 @@ async def test_a_registry_token_is_shown_as_it_is(
 async def test_public_images_need_no_credentials_file(
     image: Content, faulty: "FaultyRegistry", open_client: "OpenClient", tmp_path: Path
 ) -> None:
-    assert (await resolve(open_client, faulty, tmp_path / "missing.json")).digest == image.digest
+    (tmp_path / "config.json").write_text("this is not even JSON")
+    assert (await resolve(open_client, faulty, tmp_path / "config.json")).digest == image.digest
 
 
-async def test_a_credentials_file_that_is_needed_and_missing_is_named(
-    image: Content, faulty: "FaultyRegistry", other_host: "FaultyRegistry", open_client: "OpenClient", tmp_path: Path
+async def test_a_credentials_file_that_is_named_and_missing_is_an_error_also_where_none_is_needed(
+    image: Content, faulty: "FaultyRegistry", open_client: "OpenClient", tmp_path: Path
 ) -> None:
     assert image
-    faulty.token_guard(other_host.token_server())
-    with pytest.raises(UsageError, match=r"missing\.json"):
+    with pytest.raises(UsageError, match=r"missing\.json cannot be read: No such file or directory") as caught:
         await resolve(open_client, faulty, tmp_path / "missing.json")
+    assert "--registry-config" in caught.value.todo
+    assert faulty.seen == []
 
 
 async def test_a_password_that_is_not_accepted_is_told_apart_from_none(
@@ -163,11 +165,14 @@ async def test_a_password_that_is_not_accepted_is_told_apart_from_none(
     assert image
     faulty.token_guard(f"http://{other_host.host}/token")
     other_host.script("GET", "/token", reply(401), reply(401))
-    with pytest.raises(RegistryDeniedError, match="without a login"):
+    with pytest.raises(RegistryDeniedError, match=f"{faulty.host} lets nobody in without a login"):
         await resolve(open_client, faulty)
     config = docker_config(auths={faulty.host: {"username": "me", "password": "wrong"}})
-    with pytest.raises(RegistryDeniedError, match="stored login") as caught:
+    with pytest.raises(RegistryDeniedError, match=f"{faulty.host} does not accept the stored login") as caught:
         await resolve(open_client, faulty, config)
+    said = f"the stored credentials for {faulty.host} (from {config}) were sent, and {other_host.host} answered 401"
+    assert caught.value.why == said
+    assert f"docker login {faulty.host}" in caught.value.todo
     assert "wrong" not in str(caught.value.diagnostics())
 
 
@@ -272,6 +277,39 @@ async def test_a_password_that_basic_refuses_is_shown_once(
 ) -> None:
     faulty.script("GET", "manifests/v1", reply(401, WWW_Authenticate="Basic realm=x"), always=True)
     config = docker_config(auths={faulty.host: {"username": "me", "password": "wrong"}})
-    with pytest.raises(RegistryDeniedError):
+    with pytest.raises(RegistryDeniedError) as caught:
         await resolve(open_client, faulty, config)
     assert ["Authorization" in one.headers for one in faulty.seen] == [False, True]
+    said = f"{faulty.host} answered 401; the stored credentials for {faulty.host} (from {config}) were sent and refused"
+    assert caught.value.why == said
+    assert caught.value.todo.startswith("log in again")
+    assert "wrong" not in str(caught.value.diagnostics())
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_password_that_is_good_and_not_enough_is_told_apart_from_a_wrong_one(
+    status: int,
+    image: Content,
+    faulty: "FaultyRegistry",
+    other_host: "FaultyRegistry",
+    open_client: "OpenClient",
+    docker_config: Config,
+    reply: "Reply",
+) -> None:
+    assert image
+    faulty.token_guard(other_host.token_server())
+    challenge = f'Bearer realm="{other_host.token_server()}"'
+    faulty.script("GET", "manifests/v1", reply(status, WWW_Authenticate=challenge), always=True)
+    config = docker_config(auths={faulty.host: {"username": "me", "password": "secret"}})
+    with pytest.raises(RegistryDeniedError, match=rf"\(from {config}\) were sent, and do not allow it$"):
+        await resolve(open_client, faulty, config)
+
+
+async def test_who_has_no_stored_credentials_is_told_nothing_of_them(
+    faulty: "FaultyRegistry", other_host: "FaultyRegistry", open_client: "OpenClient", reply: "Reply"
+) -> None:
+    challenge = f'Bearer realm="{other_host.token_server()}"'
+    faulty.script("GET", "manifests/v1", reply(401, WWW_Authenticate=challenge), always=True)
+    with pytest.raises(RegistryDeniedError, match=r"answered 401$") as caught:
+        await resolve(open_client, faulty)
+    assert caught.value.todo.startswith("log in (docker login)")

@@ -1,6 +1,7 @@
 """Connections: what is sent, what is not, and how failures read."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,11 +23,11 @@ from nodeworthy_resolver.oci import RegistryAccess, parse_reference
 from nodeworthy_resolver.oci.reference import Reference
 from nodeworthy_resolver.oci.registry import RegistryClient
 from nodeworthy_resolver.oci.registry.endpoint import base_url
-from nodeworthy_resolver.oci.registry.transport import follow
+from nodeworthy_resolver.oci.registry.transport import explain_certificate, follow
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder, FaultyRegistry, OpenClient, Reply, Waits
+    from tests.resolver.conftest import Builder, FaultyRegistry, OpenClient, Reply, Waits
 
 Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
 
@@ -73,6 +74,20 @@ async def resolve(open_client: "OpenClient", name: str, **access: Any) -> Conten
 )
 def test_tls_is_left_out_only_when_asked_or_for_localhost(name: str, plain: bool | None, url: str) -> None:
     assert str(base_url(parse(name), RegistryAccess(plain_http=plain))).rstrip("/") == url
+
+
+@pytest.mark.parametrize(
+    ("name", "plain", "scheme"),
+    [
+        ("mine.example:5000/a", None, "http"),
+        ("mine.example:5000/a", False, "https"),
+        ("mine.example/a", None, "https"),
+        ("quay.io/a", None, "https"),
+    ],
+)
+def test_tls_is_left_out_for_the_hosts_on_the_list(name: str, plain: bool | None, scheme: str) -> None:
+    access = RegistryAccess(plain_http=plain, plain_http_hosts=("mine.example:5000",))
+    assert base_url(parse(name), access).scheme == scheme
 
 
 async def test_what_is_asked_names_us_and_the_types_we_read_and_nothing_else(
@@ -133,6 +148,7 @@ async def test_nobody_listening_is_told_at_once(open_client: "OpenClient", waits
         pass
     with pytest.raises(RegistryUnreachableError, match=rf"127\.0\.0\.1:{port} cannot be reached") as caught:
         await resolve(open_client, f"127.0.0.1:{port}/a:v1")
+    assert caught.value.why == "Connection refused"
     assert caught.value.todo
     assert waits.seconds == []
 
@@ -165,9 +181,32 @@ async def test_a_certificate_nobody_vouches_for_is_told_and_one_that_is_named_is
     secure: "FaultyRegistry", build: "Builder", open_client: "OpenClient", certificate: Path
 ) -> None:
     image = secure.tags["v1"] = build.image()
-    with pytest.raises(RegistryUnreachableError, match=r"its certificate: self.signed"):
+    with pytest.raises(RegistryUnreachableError, match=r"its certificate: self.signed") as caught:
         await resolve(open_client, secure.name, plain_http=False)
+    assert "--ca-file" in caught.value.todo
     assert (await resolve(open_client, secure.name, plain_http=False, certificates=certificate)).digest == image.digest
+
+
+async def test_a_certificate_for_another_name_is_told_as_such(
+    secure: "FaultyRegistry", open_client: "OpenClient", certificate: Path
+) -> None:
+    name = secure.name.replace("localhost", "127.0.0.1")
+    with pytest.raises(
+        RegistryUnreachableError, match=r"for other names: .* is not valid for '127\.0\.0\.1'$"
+    ) as caught:
+        await resolve(open_client, name, plain_http=False, certificates=certificate)
+    assert "--ca-file" not in caught.value.todo
+    assert "by a name that is in its certificate" in caught.value.todo
+
+
+@pytest.mark.parametrize(("code", "says"), [(10, "clock"), (9, "clock"), (19, "--ca-file"), (62, "by a name")])
+def test_what_is_wrong_with_a_certificate_decides_what_to_do(code: int, says: str) -> None:
+    reason = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    reason.verify_code, reason.verify_message = code, "the reason"
+    told = explain_certificate(reason, "host.example:5000")
+    assert told.what == "host.example:5000 cannot be trusted"
+    assert "the reason" in told.why
+    assert says in told.todo
 
 
 async def test_a_redirect_from_tls_to_plain_http_is_not_followed(
@@ -182,9 +221,17 @@ async def test_a_redirect_from_tls_to_plain_http_is_not_followed(
 async def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     path.write_text("none")
-    with pytest.raises(UsageError, match="holds no certificates"):
+    with pytest.raises(UsageError, match="holds no certificates: it is no PEM file, or a damaged one"):
         async with RegistryClient(RegistryAccess(certificates=path)):
             pass
+
+
+async def test_a_file_of_certificates_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        async with RegistryClient(RegistryAccess(certificates=tmp_path / "ca.pem")):
+            pass
+    assert str(caught.value) == f"{tmp_path / 'ca.pem'} cannot be read: No such file or directory"
+    assert "--ca-file" in caught.value.todo
 
 
 async def test_plain_http_to_a_server_of_tls_gets_the_hint(
@@ -275,9 +322,9 @@ async def test_the_time_of_one_operation_covers_all_its_requests(
     async with open_client(operation_timeout=0.3) as client:
         store = client.store(parse(faulty.name))
         await store.resolve("v1")
-        with pytest.raises(RegistryUnreachableError, match="did not answer in time"):
+        with pytest.raises(RegistryUnreachableError, match=f"{faulty.host} did not answer in time"):
             await store.read_manifest(image.digest)
-        with pytest.raises(RegistryUnreachableError, match="did not answer in time"):
+        with pytest.raises(RegistryUnreachableError, match=f"{faulty.host} did not answer in time"):
             await store.resolve("v1")
 
 

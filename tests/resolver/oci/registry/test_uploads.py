@@ -23,7 +23,7 @@ from nodeworthy_resolver.oci.reference import Reference
 from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
-    from tests.resolver.oci.conftest import Builder, FaultyRegistry, OpenClient, Reply
+    from tests.resolver.conftest import Builder, FaultyRegistry, OpenClient, Reply
 
 CREATED = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

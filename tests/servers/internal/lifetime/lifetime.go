@@ -14,6 +14,12 @@ import (
 // the other end of standard input open (a fork of the test run); the normal way to stop is closed standard input.
 const parentCheck = 250 * time.Millisecond
 
+// parent is who started this process. It is read before main begins, so before anything is announced: a parent that ends
+// as soon as it has the address would otherwise be gone, and its heir be taken for it. One that ends earlier still leaves
+// nobody to read the address, and writing that ends the process. (PR_SET_PDEATHSIG is no way: Linux sends that signal when
+// the parent's thread ends, and a test may start a server from a thread of its own.)
+var parent = os.Getppid()
+
 // Bind ends this process with status 0, after cleanup, as soon as standard input is closed or the parent is gone.
 func Bind(cleanup func()) {
 	ended := make(chan struct{}, 2)
@@ -33,7 +39,6 @@ func waitForClosedInput(ended chan<- struct{}) {
 }
 
 func waitForLostParent(ended chan<- struct{}) {
-	parent := os.Getppid()
 	for os.Getppid() == parent {
 		time.Sleep(parentCheck)
 	}

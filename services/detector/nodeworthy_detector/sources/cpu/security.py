@@ -91,7 +91,7 @@ def _read_switch(host: Host, switch: _Switch, processor: Processor, faults: Faul
     try:
         text = host.read_text(switch.path)
         if text is None and processor.vendor in switch.vendors and not host.is_folder(switch.home):
-            faults.add(f"{switch.home}: is not there, so nothing can be said of what it would hold")
+            faults.add(f"{switch.home} is not there, so nothing can be said of what it would hold")
             return None
     except HostReadError as error:
         faults.add(error)

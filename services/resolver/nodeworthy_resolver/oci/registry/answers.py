@@ -37,6 +37,8 @@ class Answer:
     """Whether another host than the registry gave it."""
     challenges: tuple[str, ...] = ()
     """All WWW-Authenticate headers."""
+    login: str = ""
+    """Which stored credentials a refused request was sent with, in words and without secrets; empty: with none."""
 
     @property
     def content_type(self) -> str:
@@ -141,9 +143,14 @@ def _decode(decoder: _Decoder | None, chunk: bytes, room: int, where: str) -> by
         ) from error
 
 
+def display_host(url: URL) -> str:
+    """A URL's host as messages and images name it: with the port, where that is not the scheme's own."""
+    return f"{url.host}:{url.explicit_port}" if url.explicit_port else f"{url.host}"
+
+
 def display(url: URL) -> str:
     """A URL as messages name it: without query, in which storage hosts carry signatures, and without user."""
-    return f"{url.host}:{url.explicit_port}{url.path}" if url.explicit_port else f"{url.host}{url.path}"
+    return f"{display_host(url)}{url.path}"
 
 
 class _RegistryProblem(msgspec.Struct):
@@ -168,14 +175,18 @@ def parse_refusal(body: bytes) -> str:
     return re.sub(r"[^ -~\u00a0-\U0010ffff]+", " ", "; ".join(texts))[:300]
 
 
+def describe_refusal(answer: Answer) -> str:
+    """Who answered what: ``registry.example:5000 answered 401 (UNAUTHORIZED: authentication required)``."""
+    said = parse_refusal(answer.body)
+    return f"{display_host(answer.url)} answered {answer.status}" + (f" ({said})" if said else "")
+
+
 def refusal(answer: Answer, what: str) -> NodeworthyError:
     """The error for an answer that is no success; ``what`` was asked for.
 
     Registries answer 404 for what is not there and for what may not be seen, so the sentence says both.
     """
-    where = answer.url.host or ""
-    said = parse_refusal(answer.body)
-    why = f"{where} answered {answer.status}" + (f" ({said})" if said else "")
+    why = describe_refusal(answer)
     if answer.status == 404:  # noqa: PLR2004 # HTTP's number
         return ImageNotFoundError(
             f"{what}: not found or no permission",
@@ -185,8 +196,10 @@ def refusal(answer: Answer, what: str) -> NodeworthyError:
     if answer.status in {401, 403, 407}:
         return RegistryDeniedError(
             f"{what} is denied",
-            why=why,
-            todo="log in (docker login), or name a file with credentials by --registry-config",
+            why=why + (f"; {answer.login}" if answer.login else ""),
+            todo="log in again (docker login), or name a file with other credentials by --registry-config"
+            if answer.login
+            else "log in (docker login), or name a file with credentials by --registry-config",
         )
     if answer.status == 429 or answer.status >= 500:  # noqa: PLR2004 # HTTP's numbers
         return RegistryBusyError(f"{what} is not served now", why=why + _explain_wait(answer), todo="try again later")

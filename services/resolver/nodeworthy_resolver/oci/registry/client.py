@@ -10,7 +10,7 @@ from typing import Self
 import aiohttp
 
 from nodeworthy.errors import UsageError
-from nodeworthy_resolver.oci.access import RegistryAccess
+from nodeworthy_resolver.oci.access import RegistryAccess, require_files
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.manifests import Descriptor
 from nodeworthy_resolver.oci.reference import Reference
@@ -40,6 +40,10 @@ class RegistryStore:
     async def resolve(self, target: str) -> Content:
         """The manifest that a tag or digest names."""
         return await manifests.read_manifest(self._endpoint, target)
+
+    async def read_digest(self, target: str) -> Digest:
+        """The digest of what a tag or digest names now, without reading it where the registry allows that."""
+        return await manifests.read_digest(self._endpoint, target)
 
     async def read_manifest(self, digest: Digest) -> Content:
         """The manifest or index with this digest."""
@@ -90,6 +94,7 @@ class RegistryClient:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
+        require_files(self._access)
         connector = aiohttp.TCPConnector(limit_per_host=self._access.connections, ssl=_trust(self._access))
         self._session = aiohttp.ClientSession(
             connector=connector,
@@ -129,5 +134,11 @@ def _trust(access: RegistryAccess) -> ssl.SSLContext | bool:
         return True
     try:
         return ssl.create_default_context(cafile=str(access.certificates))
-    except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"{access.certificates} holds no certificates", why=str(error)) from error
+    except ssl.SSLError as error:
+        raise UsageError(
+            f"{access.certificates} holds no certificates",
+            why="it is no PEM file, or a damaged one",
+            todo="name another file by --ca-file, or leave it out",
+        ) from error
+    except OSError as error:
+        raise UsageError(f"{access.certificates} cannot be read", why=error.strerror or str(error)) from error

@@ -9,7 +9,7 @@ import base64
 import binascii
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -42,6 +42,8 @@ class Credential:
     """Exchanged for access tokens at the token endpoint (OAuth2 refresh token)."""
     registry_token: str = field(default="", repr=False)
     """Sent as it is."""
+    source: str = field(default="", compare=False)
+    """The file or the helper that it is from."""
 
     @property
     def basic(self) -> str:
@@ -251,5 +253,7 @@ class Credentials:
         if self._config is None:
             self._config = read_config(path)
         helper = helper_for(self._config, key)
-        found = await ask_helper(helper, key, self._helper_timeout) if helper else None
-        return found or find_in_file(self._config, key, str(path))
+        if helper and (found := await ask_helper(helper, key, self._helper_timeout)):
+            return replace(found, source=f"docker-credential-{helper}, which {path} names")
+        in_file = find_in_file(self._config, key, str(path))
+        return None if in_file is None else replace(in_file, source=str(path))

@@ -15,8 +15,8 @@ _LOCAL = "localhost"
 
 def base_url(reference: Reference, access: RegistryAccess) -> URL:
     """Scheme, host and port of a registry's API: HTTPS, unless plain HTTP is asked for or the host is ``localhost``."""
-    is_local = reference.api_host.partition(":")[0] == _LOCAL
-    is_plain = is_local if access.plain_http is None else access.plain_http
+    is_listed = reference.host in access.plain_http_hosts or reference.api_host.partition(":")[0] == _LOCAL
+    is_plain = is_listed if access.plain_http is None else access.plain_http
     return URL(f"{'http' if is_plain else 'https'}://{reference.api_host}")
 
 

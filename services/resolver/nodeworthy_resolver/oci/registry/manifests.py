@@ -12,6 +12,8 @@ from nodeworthy_resolver.oci.store import Content
 _ACCEPT = {"Accept": ", ".join(manifests.READABLE_TYPES)}
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _OK, _CREATED = 200, 201
+_FAILURES = frozenset({429, 500, 502, 503, 504})
+"""What says nothing of the method: asking in another way would only be one request more."""
 
 
 async def read_manifest(endpoint: Endpoint, target: str) -> Content:
@@ -24,6 +26,26 @@ async def read_manifest(endpoint: Endpoint, target: str) -> Content:
     if answer.status != _OK:
         raise answers.refusal(answer, source(endpoint, target))
     return parse_answer(answer, target, source(endpoint, target))
+
+
+async def read_digest(endpoint: Endpoint, target: str) -> Digest:
+    """The digest of what a tag or digest names now, by a HEAD, which registries that count requests do not count.
+
+    The digest is the registry's word; whoever reads it reads by that digest and verifies. Where a HEAD is not understood or
+    says no digest (distribution specification: SHOULD), the manifest is read.
+
+    Raises:
+        NodeworthyError: it is not there or not to be had.
+    """
+    url = endpoint.url("manifests", target)
+    answer = await endpoint.send("HEAD", url, limit=0, headers=_ACCEPT)
+    if answer.status == _OK:
+        digest = digests.parse_digest(answer.headers.get("Docker-Content-Digest", "").strip())
+        if digest is not None and answer.content_type not in _PAGES:
+            return digest
+    elif answer.status in _FAILURES:
+        raise answers.refusal(answer, source(endpoint, target))
+    return (await read_manifest(endpoint, target)).digest
 
 
 async def fetch_manifest(endpoint: Endpoint, target: str) -> Answer:

@@ -110,6 +110,18 @@ class TokenAuthorizer:
                     del self._tokens[name]
             return await self._header(request, challenge, send)
 
+    async def explain(self, request: Request, refused: Answer) -> str:
+        """Whether the stored credentials were refused themselves, or are good and do not allow what was asked for."""
+        key = _credentials_key(request.url)
+        credential = await self._credentials.find(key)
+        if credential is None:
+            return ""
+        challenge = self._challenges.get(_key(request))
+        is_direct = challenge is None or challenge.scheme == "basic" or bool(credential.registry_token)
+        if is_direct and refused.status == 401:  # noqa: PLR2004 # HTTP's number
+            return f"{_name(credential, key)} were sent and refused"
+        return f"{_name(credential, key)} were sent, and do not allow it"
+
     def _lock(self, key: tuple[str, str, str]) -> asyncio.Lock:
         """Requests that start together wait for one token instead of asking for one each."""
         if key not in self._locks and len(self._locks) >= MAX_REPOSITORIES:
@@ -157,16 +169,16 @@ def _credentials_key(url: URL) -> str:
 
 def _parse_realm(text: str, registry: URL) -> URL:
     """The token server's address. A registry behind TLS must not send our password to one without."""
+    host = answers.display_host(registry)
     try:
         realm = URL(text)
     except ValueError:
         realm = URL()
     if realm.scheme not in {"http", "https"} or not realm.host:
-        raise RegistryContentError(
-            f"{registry.host} asks for a token from {text[:100]!r}", why="that is no web address"
-        )
+        raise RegistryContentError(f"{host} asks for a token from {text[:100]!r}", why="that is no web address")
     if registry.scheme == "https" and realm.scheme != "https":
-        raise RegistryContentError(f"{registry.host} asks for a token from {realm.host}", why="over HTTP without TLS")
+        where = answers.display_host(realm)
+        raise RegistryContentError(f"{host} asks for a token from {where}", why="over HTTP without TLS")
     return realm
 
 
@@ -186,11 +198,20 @@ def _refresh_request(realm: URL, service: str, scope: str, credential: Credentia
 
 
 def _refused(answer: Answer, request: Request, credential: Credential | None) -> Exception:
-    host = request.url.host
+    host = answers.display_host(request.url)
     if answer.status not in {400, 401, 403}:
         return answers.refusal(answer, f"a token for {host}")
-    said = answers.parse_refusal(answer.body)
-    why = f"{answer.url.host} answered {answer.status}" + (f" ({said})" if said else "")
+    why = answers.describe_refusal(answer)
     if credential is None:
         return RegistryDeniedError(f"{host} lets nobody in without a login", why=why, todo=f"docker login {host}")
-    return RegistryDeniedError(f"{host} does not accept the stored login", why=why, todo=f"docker login {host}")
+    key = _credentials_key(request.url)
+    return RegistryDeniedError(
+        f"{host} does not accept the stored login",
+        why=f"{_name(credential, key)} were sent, and {why}",
+        todo=f"docker login {host}, or name a file with other credentials by --registry-config",
+    )
+
+
+def _name(credential: Credential, key: str) -> str:
+    """Credentials as messages name them: ``the stored credentials for registry.example:5000 (from /home/me/...)``."""
+    return f"the stored credentials for {key} (from {credential.source})"

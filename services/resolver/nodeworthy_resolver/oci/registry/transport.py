@@ -6,10 +6,11 @@ scheme, host and port. Cookies are not kept: Harbor gives clients that keep them
 
 import asyncio
 import errno
+import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -25,7 +26,10 @@ MAX_REDIRECTS = 5
 """A blob takes one, some registries two."""
 _MAX_REFUSALS = 2
 """401s in one request that are answered with something new: nothing shown yet, then a token that had become stale."""
+_DENIED = frozenset({401, 403})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_WRONG_NAME, _WRONG_TIME = frozenset({62, 63, 64}), frozenset({9, 10})
+"""OpenSSL's X509_V_ERR_: HOSTNAME_, EMAIL_, IP_ADDRESS_MISMATCH; CERT_NOT_YET_VALID, CERT_HAS_EXPIRED."""
 _PASSING_CONNECTION_ERRORS = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
 
@@ -52,6 +56,10 @@ class Authorizer(Protocol):
 
     async def renew(self, request: Request, refused: Answer, shown: str | None, send: "Send") -> str | None:
         """Another Authorization header after a 401; ``None``: there is nothing else to show."""
+        ...
+
+    async def explain(self, request: Request, refused: Answer) -> str:
+        """What became of the stored credentials in a request that was refused in the end; empty where there are none."""
         ...
 
 
@@ -91,6 +99,8 @@ class Transport:
                 break
             shown = renewed
             answer = await self._retried(request, shown, deadline)
+        if shown and answer.status in _DENIED and not answer.is_redirected:
+            return replace(answer, login=await authorizer.explain(request, answer))
         return answer
 
     async def _retried(self, request: Request, authorization: str | None, deadline: float) -> Answer:
@@ -128,7 +138,7 @@ class Transport:
                 return await self._redirected(request, authorization)
         except TimeoutError as error:
             raise RegistryUnreachableError(
-                f"{request.url.host} did not answer in time",
+                f"{answers.display_host(request.url)} did not answer in time",
                 why=f"no complete answer for {answers.display(request.url)} within {max(seconds, 0):.3g} s",
                 todo="try again; is a proxy or firewall in between?",
             ) from error
@@ -180,7 +190,8 @@ def _next_url(url: URL, location: str) -> URL:
         )
     if url.scheme == "https" and target.scheme == "http":
         raise RegistryContentError(
-            f"{answers.display(url)} is not served", why=f"it redirects from TLS to plain HTTP on {target.host}"
+            f"{answers.display(url)} is not served",
+            why=f"it redirects from TLS to plain HTTP on {answers.display_host(target)}",
         )
     return target
 
@@ -212,11 +223,7 @@ def explain(error: aiohttp.ClientError, url: URL) -> RegistryUnreachableError | 
     """What a failure of the HTTP library means for a person."""
     host = f"{url.host}:{url.port}"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return RegistryUnreachableError(
-            f"{host} cannot be trusted",
-            why=f"its certificate: {_reason(error.certificate_error)}",
-            todo="add its authority",
-        )
+        return explain_certificate(error.certificate_error, host)
     if isinstance(error, aiohttp.ClientConnectorSSLError):
         return RegistryUnreachableError(
             f"{host} does not speak TLS",
@@ -238,6 +245,23 @@ def explain(error: aiohttp.ClientError, url: URL) -> RegistryUnreachableError | 
     )
 
 
+def explain_certificate(error: Exception, host: str) -> RegistryUnreachableError:
+    """What is wrong with a certificate, which OpenSSL tells by a number (verify(1), "Diagnostics")."""
+    what, why = f"{host} cannot be trusted", _reason(error).rstrip(".")
+    code = getattr(error, "verify_code", 0)
+    if code in _WRONG_NAME:
+        todo = "call the registry by a name that is in its certificate; another authority does not help"
+        return RegistryUnreachableError(what, why=f"its certificate is for other names: {why}", todo=todo)
+    if code in _WRONG_TIME:
+        todo = "renew the registry's certificate, or set this machine's clock"
+        return RegistryUnreachableError(what, why=f"its certificate: {why}", todo=todo)
+    todo = "name a file with the certificate authority that vouches for it by --ca-file"
+    return RegistryUnreachableError(what, why=f"its certificate: {why}", todo=todo)
+
+
 def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno and str(error.strerror).startswith("Connect call failed"):
+        # asyncio's words for a person who reads Python; the number says it better.
+        return os.strerror(error.errno)
     text = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
     return str(text)[:300] or type(error).__name__
