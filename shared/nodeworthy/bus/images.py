@@ -1,0 +1,20 @@
+"""Bucket ``images``: what registries said, shared by all resolvers; a cache, whose loss costs requests only."""
+
+from nodeworthy.bus.records import Message
+from nodeworthy.images import ImageKnowledge
+
+
+class ImageRecord(Message, frozen=True, kw_only=True):
+    """Bucket ``images``, key ``sha256-<hex>``: what is known of an image, whatever it is called."""
+
+    knowledge: ImageKnowledge
+    looked: int
+    """Unix time in seconds when the registry was asked; artifacts can be attached later."""
+
+
+class TagRecord(Message, frozen=True, kw_only=True):
+    """Bucket ``images``, key ``tag-<hex>``: what a reference resolved to, for a short time."""
+
+    reference: str
+    digest: str
+    looked: int

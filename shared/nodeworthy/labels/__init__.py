@@ -1,0 +1,76 @@
+"""Which labels a node should have and why, and what has to change on it.
+
+Belongs here: default labels made from feature sets, the outputs of rules put together with their origins, and the pure
+comparison with what a node has (:func:`reconcile`). Does not belong here: evaluating rules (``rules``), where facts, rules
+and labels are read from, and how a plan is carried out (the targets of the labeler).
+"""
+
+from nodeworthy.labels.acceptance import Acceptance, compile_acceptance
+from nodeworthy.labels.chain import ChainedRule, RuleChain, RuleObject, compile_chain
+from nodeworthy.labels.combining import combine, want_labels
+from nodeworthy.labels.defaults import (
+    CompiledDefaults,
+    DefaultLabel,
+    DefaultLabels,
+    compile_defaults,
+    make_default_labels,
+)
+from nodeworthy.labels.memory import LabelEntry, LabelMemory, LabelState, NodeLabels, Plan, labels_of_memory
+from nodeworthy.labels.origins import Claims, Given, Giver, GiverKind, Rejected, RejectedKind, Unresolved
+from nodeworthy.labels.policy import LabelPolicy, compile_policy
+from nodeworthy.labels.reconciling import reconcile
+from nodeworthy.labels.settings import (
+    AcceptanceSettings,
+    CpuLabels,
+    DefaultLabelSettings,
+    KernelLabels,
+    LabelSettings,
+    PciLabels,
+)
+from nodeworthy.labels.targets import LabelTarget, TargetState
+from nodeworthy.labels.values import legal_value
+from nodeworthy.labels.wanted import NodeFacts, WantedLabel, WantedLabels
+
+__all__ = [
+    "Acceptance",
+    "AcceptanceSettings",
+    "ChainedRule",
+    "Claims",
+    "CompiledDefaults",
+    "CpuLabels",
+    "DefaultLabel",
+    "DefaultLabelSettings",
+    "DefaultLabels",
+    "Given",
+    "Giver",
+    "GiverKind",
+    "KernelLabels",
+    "LabelEntry",
+    "LabelMemory",
+    "LabelPolicy",
+    "LabelSettings",
+    "LabelState",
+    "LabelTarget",
+    "NodeFacts",
+    "NodeLabels",
+    "PciLabels",
+    "Plan",
+    "Rejected",
+    "RejectedKind",
+    "RuleChain",
+    "RuleObject",
+    "TargetState",
+    "Unresolved",
+    "WantedLabel",
+    "WantedLabels",
+    "combine",
+    "compile_acceptance",
+    "compile_chain",
+    "compile_defaults",
+    "compile_policy",
+    "labels_of_memory",
+    "legal_value",
+    "make_default_labels",
+    "reconcile",
+    "want_labels",
+]
