@@ -1,0 +1,86 @@
+"""``nodeworthy resolver``: answer on the bus what images are made of and declare, until it is told to stop."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import click
+
+from nodeworthy import processes
+from nodeworthy_cli.bus_options import BusOptions, bus_options, connection_settings
+from nodeworthy_resolver.settings import MAX_PORT, MAX_SEARCH_SECONDS, MAX_TAG_SECONDS, Settings, read_settings
+
+Given = str | float | bool | Path | tuple[str, ...] | None
+"""What the command line gives for one option; ``None``, or no host at all: nothing."""
+
+
+@click.command(name="resolver")
+@bus_options
+@click.option(
+    "--registry-config",
+    type=click.Path(path_type=Path),
+    help="Docker configuration file with credentials.  [default: the one that docker login writes]",
+)
+@click.option(
+    "--plain-http/--no-plain-http",
+    default=None,
+    help="HTTP without TLS for every registry.  [default: for the host localhost only]",
+)
+@click.option(
+    "--plain-http-host", "plain_http_hosts", multiple=True, metavar="HOST[:PORT]", help="HTTP without TLS for this one."
+)
+@click.option(
+    "--ca-file", type=click.Path(path_type=Path), help="Certificate authorities to trust as registries, in PEM form."
+)
+@click.option(
+    "--tag-seconds",
+    type=click.FloatRange(0, MAX_TAG_SECONDS),
+    help="How long what a tag points at is believed.  [default: 60]",
+)
+@click.option(
+    "--search-seconds",
+    type=click.FloatRange(0, MAX_SEARCH_SECONDS),
+    help="How long an attached artifact is believed to be the newest.  [default: 3600]",
+)
+@click.option(
+    "--allow-attach/--no-allow-attach",
+    default=None,
+    help="Let whoever may ask attach specifications with the resolver's credentials.  [default: no]",
+)
+@click.option(
+    "--http-port", type=click.IntRange(0, MAX_PORT), help="Serve /healthz, /readyz and /metrics there; 0: a free port."
+)
+@click.option("--http-host", help="The address that this port is opened on.  [default: 127.0.0.1]")
+@click.option(
+    "--log-format",
+    type=click.Choice([form.value for form in processes.LogFormat]),
+    default=processes.LogFormat.AUTO.value,
+    show_default=True,
+    help="How log lines look; auto is text on a terminal, else JSON.",
+)
+def command(bus: BusOptions, log_format: str, **given: Given) -> None:
+    """Answer on the bus what images are made of and what they declare, until Ctrl-C.
+
+    Answers of registries are kept on the bus, for all resolvers of the cluster. Any number of them may run: requests are
+    shared. Each option but --log-format has a variable NODEWORTHY_*, for example NODEWORTHY_TAG_SECONDS.
+    """
+    processes.configure_logs(form=processes.LogFormat(log_format))
+    settings = make_settings(bus, given)
+    from nodeworthy_resolver.app import run
+
+    processes.run_process([processes.Service("resolver", partial(run, settings))])
+
+
+def make_settings(bus: BusOptions, given: Mapping[str, Given]) -> Settings:
+    """The settings of the environment, with what the command line gives in their place."""
+    said = {f"NODEWORTHY_{name.upper()}": _text(value) for name, value in given.items() if value not in (None, ())}
+    settings = read_settings({**os.environ, **said}, Path.home())
+    return replace(settings, cluster=bus.names.cluster, bus=connection_settings(bus, "nodeworthy resolver"))
+
+
+def _text(value: Given) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

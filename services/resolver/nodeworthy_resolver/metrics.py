@@ -1,0 +1,83 @@
+"""What the resolver counts, in a registry of metrics of its own: several services run in one process."""
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""The exposition format that :meth:`Metrics.expose` writes (Prometheus documentation, "Exposition formats")."""
+
+_SECONDS = (0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 5, 15, 60)
+"""From an answer of the cache to a registry that uses up its time."""
+
+
+class CacheResult(StrEnum):
+    """How the cache served one question, or took one answer."""
+
+    HIT = "hit"
+    MISS = "miss"
+    EXPIRED = "expired"
+    STALE = "stale"
+    """Expired, and served all the same, because the registry is down."""
+    REJECTED = "rejected"
+    """What was there cannot have been written by a resolver."""
+    TOO_LARGE = "too-large"
+    CONFLICT = "conflict"
+    """Another resolver, or an attached artifact, came first."""
+    FAILED = "failed"
+    """The bus did not answer."""
+
+
+_KINDS = {  # a record's name to what a person calls it
+    "TagRecord": "tag",
+    "ImageRecord": "image",
+    "SearchRecord": "search",
+}
+
+
+class _Replies(Collector):
+    def __init__(self, read: Callable[[], Mapping[str, int]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        family = CounterMetricFamily("nodeworthy_resolver_replies", "Replies by outcome", labels=("outcome",))
+        for outcome, count in sorted(self._read().items()):
+            family.add_metric((outcome,), count)
+        yield family
+
+
+class Metrics:
+    """The resolver's metrics. No label holds a name of an image or a registry: their number has no bound."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.seconds = Histogram(
+            "nodeworthy_resolver_request_seconds",
+            "Time from request to answer",
+            ("endpoint",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.cache = Counter(
+            "nodeworthy_resolver_cache", "Uses of bucket images", ("kind", "result"), registry=self.registry
+        )
+        self.registry_errors = Counter(
+            "nodeworthy_resolver_registry_errors", "Lookups that a registry failed", ("error",), registry=self.registry
+        )
+        self.lookups = Gauge("nodeworthy_resolver_lookups", "Lookups under way", registry=self.registry)
+
+    def watch(self, *, replies: Callable[[], Mapping[str, int]], lookups: Callable[[], int]) -> None:
+        """Show what others count: replies by outcome, and the lookups under way."""
+        self.registry.register(_Replies(replies))
+        self.lookups.set_function(lookups)
+
+    def count_cache(self, kind: str, result: CacheResult) -> None:
+        """Count one use of the cache for a record of this name."""
+        self.cache.labels(_KINDS[kind], result).inc()
+
+    def expose(self) -> bytes:
+        """All metrics as text."""
+        return generate_latest(self.registry)

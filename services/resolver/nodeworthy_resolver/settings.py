@@ -1,0 +1,149 @@
+"""What can be set about the resolver; the only module of it that reads the environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nodeworthy.bus.connection_settings import ConnectionSettings
+from nodeworthy.errors import UsageError
+from nodeworthy_resolver.oci import RegistryAccess, default_config
+
+MAX_PORT = 65_535
+MAX_TAG_SECONDS = 3600.0
+"""Whoever moves a tag waits this long for a new answer; more than an hour is a mistake in the unit."""
+MAX_SEARCH_SECONDS = 24 * 3600.0
+"""An artifact that was attached elsewhere is to be seen within a day."""
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """How long answers of registries are believed; all times in seconds. What a digest names is believed for ever."""
+
+    tag: float = 60.0
+    """What a tag points at. A rollout that moves a tag and asks at once may get the old answer for so long."""
+    found: float = 3600.0
+    """That this artifact is the newest one. Another may be attached by somebody who does not go through this service."""
+    none: float = 300.0
+    """That no artifact is attached; shorter, since attaching one is what people do after they read this answer."""
+    failure: float = 5.0
+    """That a registry failed: long enough for a crowd of callers, short enough that a retry by hand is a real one."""
+    stale: float = 24 * 3600.0
+    """How long an artifact is still named, with a notice, while the registry cannot be asked for a newer one."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much the resolver does at once, and how large its answers may be."""
+
+    requests: int = 1024
+    """Requests in work, whoever asks; the next is refused as busy. Each holds a few kilobytes while it waits."""
+    requests_per_registry: int = 256
+    """Of these, requests for images of one registry: one that is frozen must not use up the places of all others."""
+    lookups: int = 256
+    """Different questions in work; requests that ask the same share one. What goes on after its asker left counts too."""
+    lookups_per_registry: int = 64
+    """Of these, questions that one registry is being asked; all share :attr:`RegistryAccess.connections` connections."""
+    value_bytes: int = 512 * 1024
+    """Of one entry in bucket ``images``; larger answers are given and not kept. Half of the largest message of the bus."""
+    reply_bytes: int = 960 * 1024
+    """Of one answer, a little below the largest message of the bus; documents that do not fit are left out, and said so."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One resolver."""
+
+    cluster: str = "local"
+    """The cluster's name on the bus."""
+    bus: ConnectionSettings = field(default_factory=ConnectionSettings)
+    registries: RegistryAccess = field(default_factory=RegistryAccess)
+    """How registries are reached, and the docker configuration file with the credentials for them."""
+    allow_attach: bool = False
+    """Whether ``attach`` is carried out. Everybody on the bus may ask, and the credentials are the resolver's: with this on,
+    whoever may publish to the subject decides what images declare."""
+    lifetimes: Lifetimes = field(default_factory=Lifetimes)
+    bounds: Bounds = field(default_factory=Bounds)
+    stop_seconds: float = 3.0
+    """For lookups that are under way when the resolver is told to stop; then they are broken off, and callers ask again."""
+    http_port: int | None = None
+    """Where /healthz, /readyz and /metrics are; 0 takes a free port, ``None`` serves none."""
+    http_host: str = "127.0.0.1"
+    """In a pod 0.0.0.0, since the kubelet asks from outside; nothing there is secret."""
+
+
+def read_settings(environment: Mapping[str, str], home: Path) -> Settings:
+    """The settings of a process that was started with these variables.
+
+    The variables are the command line's options, in capitals behind ``NODEWORTHY_``; proxies and the place of docker's
+    configuration file are where every client of registries looks for them. An empty variable is one that is not set.
+
+    Raises:
+        UsageError: a variable does not have a value that it may have.
+    """
+    given = {name: value for name, value in environment.items() if value}
+    settings = Settings()
+    lifetimes = replace(
+        settings.lifetimes,
+        tag=_seconds(given, "NODEWORTHY_TAG_SECONDS", settings.lifetimes.tag, MAX_TAG_SECONDS),
+        found=_seconds(given, "NODEWORTHY_SEARCH_SECONDS", settings.lifetimes.found, MAX_SEARCH_SECONDS),
+    )
+    return replace(
+        settings,
+        cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
+        registries=_registries(given, home),
+        allow_attach=_switch(given, "NODEWORTHY_ALLOW_ATTACH") or False,
+        lifetimes=lifetimes,
+        http_port=_port(given, "NODEWORTHY_HTTP_PORT"),
+        http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
+    )
+
+
+def _registries(given: Mapping[str, str], home: Path) -> RegistryAccess:
+    config = given.get("NODEWORTHY_REGISTRY_CONFIG")
+    certificates = given.get("NODEWORTHY_CA_FILE")
+    hosts = given.get("NODEWORTHY_PLAIN_HTTP_HOSTS", "")
+    return RegistryAccess(
+        plain_http=_switch(given, "NODEWORTHY_PLAIN_HTTP"),
+        plain_http_hosts=tuple(host.strip() for host in hosts.split(",") if host.strip()),
+        config=Path(config) if config else default_config(given, home),
+        certificates=Path(certificates) if certificates else None,
+        proxies=_proxies(given),
+    )
+
+
+def _proxies(given: Mapping[str, str]) -> dict[str, str]:
+    """``https_proxy=http://proxy:3128`` by scheme; the lower-case spelling counts where both are set, as in curl."""
+    names = sorted(name for name in given if name.lower().endswith("_proxy"))  # capitals come first, and are replaced
+    return {name.lower().removesuffix("_proxy"): given[name] for name in names}
+
+
+def _seconds(given: Mapping[str, str], name: str, default: float, most: float) -> float:
+    if name not in given:
+        return default
+    try:
+        value = float(given[name])
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value <= most:
+        raise UsageError(
+            f"{name}={given[name][:60]!r} cannot be used", why=f"it is a number of seconds from 0 to {most:g}"
+        )
+    return value
+
+
+def _switch(given: Mapping[str, str], name: str) -> bool | None:
+    if name not in given:
+        return None
+    answer = {"1": True, "true": True, "0": False, "false": False}.get(given[name].lower())
+    if answer is None:
+        raise UsageError(f"{name}={given[name][:60]!r} cannot be used", why="it is true or false")
+    return answer
+
+
+def _port(given: Mapping[str, str], name: str) -> int | None:
+    if name not in given:
+        return None
+    text = given[name]
+    if not (text.isascii() and text.isdigit() and int(text) <= MAX_PORT):
+        raise UsageError(f"{name}={text[:60]!r} cannot be used", why=f"it is a port from 0 to {MAX_PORT:,}")
+    return int(text)
