@@ -1,4 +1,4 @@
-"""Every benchmark, or those named: `python benchmarks/run.py [startup] [features] [rules] [images] [imports]`.
+"""Every benchmark, or those named: `python benchmarks/run.py [SECTION]...`, for example `startup features`.
 
 Machines differ and are shared: compare figures of one run with each other, and between runs the ratios. Each section
 names the piece that it is held against. What a figure was when it was written down stands in docs/performance.md.
@@ -7,7 +7,7 @@ names the piece that it is held against. What a figure was when it was written d
 import importlib
 import sys
 
-SECTIONS = ("startup", "features", "rules", "images", "imports")
+SECTIONS = ("startup", "features", "rules", "detector", "fleet", "images", "imports")
 
 
 def main(wanted: list[str]) -> None:

@@ -19,7 +19,7 @@ from nodeworthy.bus.keys import DETECTOR, snapshot_key
 from nodeworthy.bus.names import Bucket, Names, Topic
 from nodeworthy.bus.permissions import User
 from nodeworthy.bus.publishing import PublicationSettings
-from nodeworthy.bus.records import EventMessage, Session, SnapshotMessage
+from nodeworthy.bus.records import EventMessage, SnapshotMessage
 from nodeworthy.bus.store import Store
 from nodeworthy.bus.streams import define_streams, ensure_streams
 from nodeworthy.errors import BusUnreachableError
@@ -194,11 +194,12 @@ def start_own_bus(nats_server: "StartNats") -> StartOwnBus:
 class RunDetector(Protocol):
     """Run a detector on a bus for the length of the context; it gives the running task.
 
-    With ``wait`` the context begins when the bus has the first snapshot; with ``ends`` the test looks at the task's end.
+    With ``wait`` the context begins when the bus has the first snapshot; with ``ends`` the test looks at the task's end;
+    ``others`` are arguments of :func:`nodeworthy_detector.app.run`.
     """
 
     def __call__(
-        self, settings: Settings, *, session: Session | None = None, wait: bool = True, ends: bool = False
+        self, settings: Settings, *, wait: bool = True, ends: bool = False, **others: Any
     ) -> contextlib.AbstractAsyncContextManager["asyncio.Task[None]"]: ...
 
 
@@ -206,10 +207,10 @@ class RunDetector(Protocol):
 def run_detector() -> RunDetector:
     @contextlib.asynccontextmanager
     async def run(
-        settings: Settings, *, session: Session | None = None, wait: bool = True, ends: bool = False
+        settings: Settings, *, wait: bool = True, ends: bool = False, **others: Any
     ) -> AsyncIterator["asyncio.Task[None]"]:
         stop, ready = asyncio.Event(), asyncio.Event()
-        task = asyncio.create_task(app.run(settings, stop, ready, session=session))
+        task = asyncio.create_task(app.run(settings, stop, ready, **others))
         try:
             if wait:
                 waiting = asyncio.create_task(ready.wait())

@@ -9,7 +9,7 @@ import pytest
 
 from nodeworthy.errors import UsageError
 from nodeworthy.features import FeatureSet, SetState, SetStatus, read_document, write_document
-from nodeworthy_detector.discovery import discover
+from nodeworthy_detector.discovery import ask, discover
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import SOURCES, PciSource, Reading
 
@@ -98,6 +98,14 @@ def test_a_set_that_is_too_large_is_unknown_and_its_neighbour_is_not() -> None:
     assert snapshot.lookup("made.one").state is SetState.UNKNOWN
     assert "the limit is 524,288" in snapshot.lookup("made.one").reason
     assert snapshot.lookup("made.two").state is SetState.PRESENT
+
+
+def test_what_did_not_change_is_the_same_object_and_what_changed_is_checked_again() -> None:
+    one, large = FeatureSet(attributes={"a": "1"}), FeatureSet(attributes={"a": "x" * 600_000})
+    before = ask(Made(Reading({"made.one": one, "made.two": one})), HOST)
+    after = ask(Made(Reading({"made.one": FeatureSet(attributes={"a": "1"}), "made.two": large})), HOST, before)
+    assert after.sets["made.one"] is one
+    assert isinstance(after.sets["made.two"], SetStatus)
 
 
 def test_faults_reach_the_health_of_their_source() -> None:
