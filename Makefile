@@ -1,9 +1,12 @@
 # The two commands are `make run` and `make test`; each makes its own environment in .venv first.
 BIN := .venv/bin
 
-.PHONY: run test lint format bench servers clean
+.PHONY: run demo test lint format bench servers clean
 
 run: .venv/.run
+	@exec $(BIN)/nodeworthy up
+
+demo: .venv/.run
 	@$(BIN)/python examples/first_run.py
 
 test: .venv/.dev

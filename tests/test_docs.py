@@ -10,7 +10,7 @@ from nodeworthy_cli.main import VERBS
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").glob("*.md"))]
 
-PLANNED = {"up", "nodes", "watch", "labels"}
+PLANNED: set[str] = set()
 """Verbs that the roadmap names and that are not there yet; they may stand in docs/roadmap.md only."""
 
 

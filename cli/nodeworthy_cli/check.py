@@ -1,19 +1,26 @@
 """``nodeworthy check``: will an image run on a node, and if not, why not."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from nodeworthy import errors, platforms, verdicts
+from nodeworthy.bus.requests import Require, Undeclared
 from nodeworthy.verdicts import Declaration, Verdict, Wishes
 from nodeworthy_cli import exits
+from nodeworthy_cli.bus_options import VARIABLES, BusOptions, bus_options
 from nodeworthy_cli.checking import Question, check_images
 from nodeworthy_cli.facts import THIS, read_node
+from nodeworthy_cli.fleet_question import ALL, FleetQuestion, is_on_bus, read_nodes_option, read_spec_text
 from nodeworthy_cli.output import format_option, print_document, print_error
 from nodeworthy_cli.registry_options import make_access, registry_options
 from nodeworthy_cli.specifications import read_declaration
 from nodeworthy_cli.verdict_text import print_verdict
+
+_REGISTRY_OPTIONS = ("registry_config", "ca_file", "plain_http")
 
 
 @click.command(name="check")
@@ -22,7 +29,18 @@ from nodeworthy_cli.verdict_text import print_verdict
     "--on",
     default=THIS,
     show_default=True,
-    help="this, a features file (its name has a slash or ends in .json or .yaml), or - for standard input.",
+    help="this; NODE[,NODE] or all, which the bus knows; a features file (its name has a slash or ends in .json or .yaml);"
+    " or - for standard input.",
+)
+@click.option(
+    "--selector", "-l", default="", help="Only nodes of the bus with these labels; metadata.name is the name."
+)
+@click.option(
+    "--require",
+    type=click.Choice([one.value for one in Require]),
+    default=Require.ANY.value,
+    show_default=True,
+    help="Of several nodes, whether one that can run the image is enough.",
 )
 @click.option("--spec", "spec_file", help="Use this specification instead of the attached one; - is standard input.")
 @click.option("--tag", "tags", multiple=True, help="Only compatibility sets with this tag; repeat for any of several.")
@@ -35,6 +53,7 @@ from nodeworthy_cli.verdict_text import print_verdict
     help="What an image is whose platform fits and that declares nothing.",
 )
 @format_option
+@bus_options
 @registry_options
 @click.pass_context
 def command(  # noqa: PLR0913 # one parameter for each option
@@ -42,6 +61,8 @@ def command(  # noqa: PLR0913 # one parameter for each option
     *,
     images: tuple[str, ...],
     on: str,
+    selector: str,
+    require: str,
     spec_file: str | None,
     tags: tuple[str, ...],
     platform: str | None,
@@ -51,14 +72,35 @@ def command(  # noqa: PLR0913 # one parameter for each option
     ca_file: Path | None,
     timeout: float,
     plain_http: bool | None,
+    bus: BusOptions,
 ) -> None:
-    """Will these images run here, and if not, why not.
+    """Will these images run here, or on nodes of the bus, and if not, why not.
 
-    IMAGE is a tag or digest in a registry, or oci:FOLDER[:TAG] for an OCI image layout folder.
+    IMAGE is a tag or digest in a registry, or oci:FOLDER[:TAG] for an OCI image layout folder. Nodes of the bus are a
+    question to the validator, for which only images in registries are looked up, by the resolver and in its own way.
 
     Exit codes: 0 compatible, 1 incompatible, 2 usage, image not found or no compatibility set left, 3 unknown; of several
-    images the first of 2, 1, 3, 0.
+    images the first of 2, 1, 3, 0. Of several nodes one that is compatible is enough (--require all: every one), and no is
+    said only if nothing is unknown that could make it yes.
     """
+    if selector and ctx.get_parameter_source("on") is ParameterSource.DEFAULT:
+        on = ALL
+    if is_on_bus(on):
+        why = "images are looked up by the resolver of the bus, which reaches registries in its own way"
+        _refuse_options(ctx, _REGISTRY_OPTIONS, why, "set it for the resolver: nodeworthy resolver --help")
+        asked = FleetQuestion(
+            nodes=read_nodes_option(on),
+            selector=selector,
+            require=Require(require),
+            tags=tags,
+            spec=read_spec_text(spec_file, tags),
+            platform="" if platform is None else str(platforms.parse(platform)),
+            undeclared=Undeclared(undeclared),
+        )
+        from nodeworthy_cli.fleet_check import check_on_bus  # loads the bus
+
+        ctx.exit(check_on_bus(images, asked, bus, seconds=timeout, output=output, debug=bool(ctx.obj)))
+    _refuse_options(ctx, ("selector", "require", *VARIABLES), "the bus is not asked", "add --on all, or --on NODE")
     question = Question(
         node=read_node(on),
         wanted=None if platform is None else platforms.parse(platform),
@@ -75,6 +117,14 @@ def command(  # noqa: PLR0913 # one parameter for each option
     for error in failed:
         print_error(error)
     ctx.exit(exits.combine(map(_code, answers)))
+
+
+def _refuse_options(ctx: click.Context, names: Sequence[str], why: str, todo: str) -> None:
+    """Refuse options of the command line that would mean nothing; variables are set for other verbs too."""
+    given = [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if given:
+        option = next(one.opts[0] for one in ctx.command.params if one.name == given[0])
+        raise errors.UsageError(f"{option} says nothing here", why=why, todo=todo)
 
 
 def _read_override(spec_file: str | None, tags: tuple[str, ...]) -> Declaration | None:

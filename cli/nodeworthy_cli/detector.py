@@ -11,8 +11,8 @@ import click
 from nodeworthy import processes
 from nodeworthy_cli.bus_options import BusOptions, bus_options, connection_settings
 from nodeworthy_cli.embedded.contexts import Context
+from nodeworthy_cli.service_options import http_options, log_option
 from nodeworthy_detector.settings import (
-    MAX_PORT,
     MAX_SCAN_SECONDS,
     MIN_SCAN_SECONDS,
     Settings,
@@ -37,17 +37,8 @@ from nodeworthy_detector.settings import (
     type=click.FloatRange(MIN_SCAN_SECONDS, MAX_SCAN_SECONDS),
     help="Between two looks at everything.  [default: 120]",
 )
-@click.option(
-    "--http-port", type=click.IntRange(0, MAX_PORT), help="Serve /healthz, /readyz and /metrics there; 0: a free port."
-)
-@click.option("--http-host", help="The address that this port is opened on.  [default: 127.0.0.1]")
-@click.option(
-    "--log-format",
-    type=click.Choice([form.value for form in processes.LogFormat]),
-    default=processes.LogFormat.AUTO.value,
-    show_default=True,
-    help="How log lines look; auto is text on a terminal, else JSON.",
-)
+@http_options("/healthz, /readyz and /metrics")
+@log_option
 def command(bus: BusOptions, log_format: str, **given: str | float | Path | None) -> None:
     """Publish what this machine offers, until Ctrl-C.
 

@@ -19,6 +19,8 @@ POLL_SECONDS = 5.0
 """How late an event may be whose hint was lost."""
 RETRY_SECONDS = 1.0
 """Until a failed read is tried again."""
+STORING_SECONDS = (0.01, 0.03, 0.1, 0.3, 0.6)
+"""When to read after a hint: the server passes an event on before it has stored it, and one hint may stand for several."""
 
 
 def event_subjects(store: Store, nodes: Collection[str], set_name: str) -> str:
@@ -56,6 +58,7 @@ async def follow_events(
         with connection.listening(listen):
             cursor = await _last_sequence(store, subjects)
             on_start()
+            waits: list[float] = []
             while not connection.closed.is_set():
                 try:
                     if reconnected.is_set():
@@ -68,7 +71,10 @@ async def follow_events(
                     _LOG.warning("cli.events_unread", error=str(error))
                     await asyncio.sleep(RETRY_SECONDS)
                     continue
-                await _wait(wake)
+                if waits:
+                    await asyncio.sleep(waits.pop(0))
+                elif await _wait(wake):
+                    waits = [*STORING_SECONDS]
     raise BusError("the bus closed the connection for good")
 
 
@@ -95,8 +101,11 @@ async def _last_sequence(store: Store, subjects: str) -> int:
     return read_stored(message).revision
 
 
-async def _wait(wake: asyncio.Event) -> None:
+async def _wait(wake: asyncio.Event) -> bool:
+    """Wait for a hint, but not for ever; whether there was one."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(POLL_SECONDS):
             await wake.wait()
+    heard = wake.is_set()
     wake.clear()
+    return heard

@@ -17,6 +17,14 @@ VERBS = {
     "features": "What this machine offers.",
     "check": "Will an image run, and if not, why not.",
     "spec": "Validate, show and attach compatibility specifications.",
+    "up": "Run the bus and the four services on this machine.",
+    "nodes": "The nodes on the bus, and how fresh their facts are.",
+    "watch": "Changes of nodes as they come.",
+    "labels": "What nodes are labelled, by which rule, and why not.",
+    "detector": "Run the service that publishes this machine.",
+    "labeler": "Run the service that keeps labels true.",
+    "resolver": "Run the service that looks images up.",
+    "validator": "Run the service that answers for all nodes.",
 }
 """Verb to its line in the help; a verb's module is imported when it is used, since imports are most of a short run."""
 

@@ -10,7 +10,8 @@ import click
 
 from nodeworthy import processes
 from nodeworthy_cli.bus_options import BusOptions, bus_options, connection_settings
-from nodeworthy_resolver.settings import MAX_PORT, MAX_SEARCH_SECONDS, MAX_TAG_SECONDS, Settings, read_settings
+from nodeworthy_cli.service_options import http_options, log_option
+from nodeworthy_resolver.settings import MAX_SEARCH_SECONDS, MAX_TAG_SECONDS, Settings, read_settings
 
 Given = str | float | bool | Path | tuple[str, ...] | None
 """What the command line gives for one option; ``None``, or no host at all: nothing."""
@@ -49,17 +50,8 @@ Given = str | float | bool | Path | tuple[str, ...] | None
     default=None,
     help="Let whoever may ask attach specifications with the resolver's credentials.  [default: no]",
 )
-@click.option(
-    "--http-port", type=click.IntRange(0, MAX_PORT), help="Serve /healthz, /readyz and /metrics there; 0: a free port."
-)
-@click.option("--http-host", help="The address that this port is opened on.  [default: 127.0.0.1]")
-@click.option(
-    "--log-format",
-    type=click.Choice([form.value for form in processes.LogFormat]),
-    default=processes.LogFormat.AUTO.value,
-    show_default=True,
-    help="How log lines look; auto is text on a terminal, else JSON.",
-)
+@http_options("/healthz, /readyz and /metrics")
+@log_option
 def command(bus: BusOptions, log_format: str, **given: Given) -> None:
     """Answer on the bus what images are made of and what they declare, until Ctrl-C.
 

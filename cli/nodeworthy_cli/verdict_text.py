@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from nodeworthy.verdicts import Answer, Finding, Origin, SetSummary, State, Verdict
 from nodeworthy_cli.output import emphasize, print_table, printable
 
-_COLORS = {
+COLORS = {
     Answer.COMPATIBLE: "green",
     Answer.INCOMPATIBLE: "red",
     Answer.IMAGE_DEFECT: "red",
     Answer.UNKNOWN: "yellow",
 }
+"""Of each answer on a terminal."""
 
 
 def print_verdict(verdict: Verdict) -> None:
     """Print one verdict."""
     score = f" (score {verdict.score})" if verdict.score is not None else ""
-    answer = emphasize(verdict.verdict.value, _COLORS[verdict.verdict])
+    answer = emphasize(verdict.verdict.value, COLORS[verdict.verdict])
     node = f" on {printable(verdict.node)}" if verdict.node else ""
     _line(f"{printable(verdict.image)}{node}: {answer}{score}")
     _line(f"  {printable(verdict.reason)}")

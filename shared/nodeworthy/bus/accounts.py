@@ -23,13 +23,26 @@ def describe_accounts(names: Names, users: Sequence[User], passwords: Mapping[st
         "exports": [*_exports(names, named[Account.NODES], named[Account.PEOPLE])],
     }
     nodes = _imports(named[Account.SERVICES], permissions.node_requests(names), permissions.node_streams(names))
-    people = _imports(named[Account.SERVICES], _people_requests(names), permissions.reader_streams(names))
-    described = {Account.SERVICES: services, Account.NODES: {"imports": nodes}, Account.PEOPLE: {"imports": people}}
+    broadcasts = permissions.node_broadcasts(names)
+    people = _imports(named[Account.SERVICES], _people_requests(names), _services_streams(names))
+    people += _imports(named[Account.NODES], (), broadcasts)
+    exports = [{"stream": subject, "accounts": [named[Account.PEOPLE]]} for subject in broadcasts]
+    described: dict[Account, dict[str, Any]] = {
+        Account.SERVICES: services,
+        Account.NODES: {"imports": nodes, "exports": exports},
+        Account.PEOPLE: {"imports": people},
+    }
     return {
         named[account]: description
         | {"users": [_describe(user, passwords[user.name]) for user in users if user.account is account]}
         for account, description in described.items()
     }
+
+
+def _services_streams(names: Names) -> tuple[str, ...]:
+    """What people hear from the services' account."""
+    broadcasts = permissions.node_broadcasts(names)
+    return tuple(subject for subject in permissions.reader_streams(names) if subject not in broadcasts)
 
 
 def _people_requests(names: Names) -> tuple[str, ...]:
@@ -41,7 +54,7 @@ def _exports(names: Names, nodes: str, people: str) -> Iterable[dict[str, Any]]:
     heard: dict[str, list[str]] = {}
     for account, requests, streams in (
         (nodes, permissions.node_requests(names), permissions.node_streams(names)),
-        (people, _people_requests(names), permissions.reader_streams(names)),
+        (people, _people_requests(names), _services_streams(names)),
     ):
         for subject in requests:
             asked.setdefault(subject, []).append(account)

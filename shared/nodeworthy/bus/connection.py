@@ -156,8 +156,20 @@ class Connection:
         """
         for _ in range(2):
             if self.client.is_connected:
-                with contextlib.suppress(NatsTimeoutError):
-                    await self.client.flush(timeout=int(self.settings.request_seconds) or 1)
+                await self._flush_once()
+
+    async def _flush_once(self) -> None:
+        flushing = asyncio.create_task(
+            self.client.flush(timeout=int(self.settings.request_seconds) or 1), name="bus flush"
+        )
+        try:
+            # In a task of its own: nats-py uses wait_for, and that of Python 3.11 swallows a cancellation that comes
+            # together with the answer. The caller would go on, and whoever cancelled it would wait for ever.
+            await asyncio.wait({flushing})
+            with contextlib.suppress(NatsTimeoutError):
+                flushing.result()
+        finally:
+            flushing.cancel()
 
     async def close(self) -> None:
         """Let what is under way end, within :attr:`ConnectionSettings.drain_seconds`, then close; it never raises."""

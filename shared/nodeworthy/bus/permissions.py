@@ -186,6 +186,11 @@ def node_requests(names: Names) -> tuple[str, ...]:
     )
 
 
+def node_broadcasts(names: Names) -> tuple[str, ...]:
+    """What people hear from the producers' account itself: a server passes on what came by one import by no second one."""
+    return (names.all_nodes(Topic.EVENTS), names.all_nodes(Topic.HEARTBEAT))
+
+
 def node_streams(names: Names) -> tuple[str, ...]:
     """What the producers' account hears."""
     return (names.all_nodes(Topic.RESYNC), names.all_nodes(Topic.RESCAN))
@@ -206,9 +211,8 @@ def reader_streams(names: Names) -> tuple[str, ...]:
     return (
         names.stored_subject(Bucket.NODES, ">"),
         names.stored_subject(Bucket.LABELS, ">"),
-        names.all_nodes(Topic.EVENTS),
-        names.all_nodes(Topic.HEARTBEAT),
         names.all_nodes(Topic.FINDINGS),
+        *node_broadcasts(names),
     )
 
 

@@ -96,9 +96,9 @@ def judge_declared(declaration: Declaration, facts: rules.Facts, tags: Sequence[
     reports = rules.report_sets(select_sets(declaration.spec, tags), facts)
     sets = tuple(map(_summary, reports))
     findings = tuple(
-        _finding(index, rule, expression)
+        _finding(index, number, rule.name, expression)
         for index, report in enumerate(reports)
-        for rule in report.rules
+        for number, rule in enumerate(report.rules)
         for expression in rule.expressions
     )
     state, score, reason = _combine(sets)
@@ -145,7 +145,7 @@ def _summary(report: rules.SetReport) -> SetSummary:
     )
 
 
-def _finding(index: int, rule: rules.RuleReport, expression: rules.ExpressionReport) -> Finding:
+def _finding(index: int, number: int, rule: str, expression: rules.ExpressionReport) -> Finding:
     state = _STATES[expression.outcome]
     layer = _layer(expression.feature)
     place = f"{expression.feature} {expression.name}".strip()
@@ -160,7 +160,8 @@ def _finding(index: int, rule: rules.RuleReport, expression: rules.ExpressionRep
         effect=Effect.CRASHES if layer is Layer.INSTRUCTION_SET and state is State.UNMET else None,
         settle=expression.reason if state is State.UNKNOWN else "",
         set=index,
-        rule=rule.name,
+        rule=rule,
+        rule_number=number,
         alternative=expression.alternative,
     )
 

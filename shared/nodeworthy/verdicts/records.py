@@ -80,6 +80,9 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     set: int | None = None
     """Index into :attr:`Verdict.sets`, for requirements that are part of one."""
     rule: str = ""
+    """The rule's name, which two rules of a set may share."""
+    rule_number: int | None = None
+    """Index into :attr:`SetSummary.rules`."""
     alternative: int | None = None
     """Index of the rule's ``matchAny`` element; one of them is enough."""
 

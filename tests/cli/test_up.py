@@ -1,0 +1,181 @@
+"""``nodeworthy up`` end to end: the installed program, a real bus, four services, the stock client."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Nodeworthy
+    from tests.conftest import NatsCli, Oras
+
+PROGRAM = Path(sys.executable).parent / "nodeworthy"
+SECONDS = 20
+"""Until something is given up; the machine may be busy."""
+
+RULE = """
+apiVersion: nfd.k8s-sigs.io/v1alpha1
+kind: NodeFeatureRule
+metadata: {name: rack}
+spec:
+  rules:
+  - name: rack
+    labels: {"example.com/rack": "yes"}
+    matchFeatures:
+    - feature: local.feature
+      matchExpressions: {rack: {op: Exists}}
+"""
+
+SPEC = """
+version: v1alpha1
+compatibilities:
+- rules:
+  - name: rack
+    matchFeatures:
+    - feature: local.feature
+      matchExpressions: {rack: {op: Exists}}
+"""
+
+
+class Up:
+    """The running program, its data folder and where its bus is."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder = folder
+        self.log = folder / "up.log"
+        environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"), "NODE_NAME": "here"}
+        with self.log.open("ab") as log:
+            given = ("--port", "0", "--features-d", str(folder / "features.d"), "--rules", str(folder / "rules"))
+            command = [str(PROGRAM), "up", *given]
+            self.process = subprocess.Popen([*command, *options], stdout=log, stderr=log, env=environment)
+        self.address = until(self._announced)
+
+    def _announced(self) -> str | None:
+        assert self.process.poll() is None, self.log.read_text()
+        lines = [line for line in self.log.read_text().splitlines() if " is up: " in line]
+        return lines[-1].partition(" is up: ")[2].partition(",")[0] if lines else None
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(SECONDS)
+
+
+def until(ask: Callable[[], str | None]) -> str:
+    """What a question is answered at last; it fails when nobody answers."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        if (answer := ask()) is not None:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError("nothing came")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("features.d", "rules"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "rules" / "rack.yaml").write_text(RULE)
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    return tmp_path
+
+
+@pytest.fixture
+def up(folder: Path) -> Iterator[Up]:
+    running = Up(folder, "--http-port", "0")
+    yield running
+    if running.process.poll() is None:
+        running.process.kill()
+        running.process.wait(SECONDS)
+
+
+def ask(nodeworthy: "Nodeworthy", up: Up, *arguments: str, code: int | None = None) -> str:
+    return nodeworthy(*arguments, "--server", up.address, code=code).stdout
+
+
+def test_a_dropped_file_is_an_event_a_label_and_another_answer(
+    up: Up,
+    folder: Path,
+    nodeworthy: "Nodeworthy",
+    referrers_registry: str,
+    oras: "Oras",
+    layout: Callable[..., str],
+    nats_cli: "NatsCli",
+) -> None:
+    layout("app", os.uname().machine)
+    image = f"{referrers_registry}/app:1"
+    oras("cp", "--from-oci-layout", "app:latest", "--to-plain-http", image)
+    nodeworthy("spec", "attach", image, "spec.yaml", "--plain-http", code=0)
+    image = image.replace("127.0.0.1", "localhost")  # asked over HTTP without being told to
+    assert "example.com/rack" not in ask(nodeworthy, up, "labels", code=0)
+    assert "incompatible" in ask(nodeworthy, up, "check", image, "--on", "here", code=1)
+    watch = subprocess.Popen(
+        [PROGRAM, "watch", "here", "--set", "local.feature", "--count", "1", "-o", "json", "--server", up.address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert watch.stderr
+    assert b"watching" in watch.stderr.readline()
+    (folder / "features.d" / "rack").write_text("rack=r1\n")
+    out, _ = watch.communicate(timeout=SECONDS)
+    event = json.loads(out)
+    assert event["set"] == "local.feature"
+
+    until(lambda: "labelled" if "example.com/rack" in ask(nodeworthy, up, "labels", code=0) else None)
+    assert "compatible" in ask(nodeworthy, up, "check", image, "--on", "all", code=0)
+    question = json.dumps({"image": image})
+    plain = nats_cli("-s", up.address, "req", "--raw", "nodeworthy.local.validate", question).stdout
+    assert '"compatible"' in plain
+    services = nats_cli("-s", up.address, "micro", "ls").stdout
+    assert "nodeworthy-validator" in services
+    assert "nodeworthy-resolver" in services
+
+    (folder / "features.d" / "rack").unlink()
+    until(lambda: "gone" if "example.com/rack" not in ask(nodeworthy, up, "labels", code=0) else None)
+    ask(nodeworthy, up, "check", image, "--on", "here", code=1)
+
+
+def test_a_second_start_finds_its_state_again(up: Up, folder: Path, nodeworthy: "Nodeworthy") -> None:
+    before = ask(nodeworthy, up, "labels", "-o", "json", code=0)
+    assert up.stop() == 0
+    (folder / "up.log").unlink()
+    again = Up(folder)
+    assert ask(nodeworthy, again, "labels", "-o", "json", code=0) == before
+    assert again.stop() == 0
+    assert "Traceback" not in (folder / "up.log").read_text()
+
+
+def test_http_answers_beside_the_bus(up: Up, folder: Path) -> None:
+    port = until(lambda: _http_port(folder / "up.log"))
+    base = f"http://127.0.0.1:{port}"
+    for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+        with urlopen(base + path, timeout=SECONDS) as answer:
+            assert answer.status == 200
+            assert answer.read()
+    assert up.process.poll() is None
+
+
+def _http_port(log: Path) -> str | None:
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    ports = [str(line["port"]) for line in lines if line["event"] == "validator.http_listening"]
+    return ports[0] if ports else None
+
+
+def test_two_of_one_data_folder_are_one_too_many(up: Up, folder: Path, nodeworthy: "Nodeworthy") -> None:
+    data = folder / "data" / "nodeworthy" / "local"
+    done = nodeworthy("up", "--port", "0", "--data", data, code=2)
+    assert str(data) in done.stderr
+    assert up.process.poll() is None
+
+
+def test_a_port_in_use_is_one_clear_line(up: Up, tmp_path: Path, nodeworthy: "Nodeworthy") -> None:
+    port = up.address.rpartition(":")[2]
+    done = nodeworthy("up", "--port", port, "--data", tmp_path / "other", code=2)
+    assert port in done.stderr

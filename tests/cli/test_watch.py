@@ -1,0 +1,169 @@
+import asyncio
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nodeworthy.bus.names import NodeSubject, Topic
+from nodeworthy.bus.records import EventMessage, Session
+from nodeworthy.errors import BusUnreachableError
+from nodeworthy.features import FeatureSet, SetChange, SetState, Snapshot, diff_sets
+from nodeworthy_cli.watch import write_json, write_line
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import FactsBus, ReadUntil, StartVerb, Verb
+
+SUBJECT = NodeSubject(Topic.EVENTS, "node-1", "local.feature")
+PRESENT = SetState.PRESENT
+
+
+def facts(**values: str) -> Snapshot:
+    return Snapshot({"local.feature": FeatureSet(attributes=values), "cpu.cpuid": FeatureSet(flags=frozenset(values))})
+
+
+def event(**facts: object) -> EventMessage:
+    known = {"node": "liar", "producer": "detector", "set": "lie", "session": Session("boot-1", 1), "sequence": 2}
+    return EventMessage(**(known | {"old_state": PRESENT, "new_state": PRESENT} | facts))  # type: ignore[arg-type] # of a test
+
+
+async def lines(process: "subprocess.Popen[str]", count: int) -> list[str]:
+    """So many lines of standard output."""
+    assert process.stdout
+    async with asyncio.timeout(30):
+        return [(await asyncio.to_thread(process.stdout.readline)).rstrip("\n") for _ in range(count)]
+
+
+async def test_changes_are_printed_as_they_come(
+    facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
+) -> None:
+    publisher = facts_bus.publisher("node-1")
+    await publisher.publish(facts(old="1"))
+    process = start_verb("watch", "--count", "4", *facts_bus.options)
+    read_until(process, "watching cluster local")
+    await publisher.publish(facts(a="1"))
+    first = await lines(process, 2)
+    assert first[0].endswith("node-1 cpu.cpuid: +a, -old")
+    assert first[1].endswith("node-1 local.feature: +a=1, -old=1")
+    await publisher.publish(facts(a="2"))
+    assert (await lines(process, 1))[0].endswith("node-1 local.feature: a=1 -> 2")
+    await publisher.publish(Snapshot({"cpu.cpuid": FeatureSet(flags=frozenset("a"))}))
+    assert (await lines(process, 1))[0].endswith("node-1 local.feature: present -> not listed")
+    assert process.wait(30) == 0
+
+
+async def test_nodes_and_a_set_can_be_chosen_and_json_is_one_line_each(
+    facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
+) -> None:
+    publishers = {node: facts_bus.publisher(node) for node in ("a", "b.c", "d")}
+    for publisher in publishers.values():
+        await publisher.publish(facts(n="1"))
+    options = ("a", "b.c", "--set", "local.feature", "-o", "json", "--count", "2", *facts_bus.options)
+    process = start_verb("watch", *options)
+    read_until(process, "watching")
+    for node in ("d", "b.c", "a"):
+        await publishers[node].publish(facts(n="2"))
+    found = [json.loads(line) for line in await lines(process, 2)]
+    assert [(line["node"], line["set"]) for line in found] == [("b.c", "local.feature"), ("a", "local.feature")]
+    assert found[0]["change"]["attributes_changed"] == {"n": ["1", "2"]}
+    assert found[0]["time"].endswith("Z")
+    assert process.wait(30) == 0
+
+
+async def test_a_restarted_detector_is_told_by_digests(
+    facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
+) -> None:
+    await facts_bus.publisher("node-1").publish(facts(n="1"))
+    process = start_verb("watch", "--count", "1", *facts_bus.options)
+    read_until(process, "watching")
+    await facts_bus.publisher("node-1", start=2).publish(facts(n="2"))
+    (line,) = await lines(process, 1)
+    assert "node-1 local.feature: changed while nobody looked, " in line
+
+
+async def test_an_event_that_cannot_be_read_is_said_and_the_next_one_is_printed(
+    facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
+) -> None:
+    publisher = facts_bus.publisher("node-1")
+    await publisher.publish(facts(n="1"))
+    process = start_verb("watch", "--count", "1", *facts_bus.options)
+    read_until(process, "watching")
+    subject = facts_bus.store.names.node_subject(Topic.EVENTS, "node-1", "local.feature")
+    await facts_bus.store.append(subject, b"\xc1\x1b[2J")
+    assert "\x1b" not in read_until(process, "cannot be read")
+    await publisher.publish(facts(n="2"))
+    assert "n=1 -> 2" in (await lines(process, 1))[0]
+
+
+@pytest.mark.parametrize("is_wiped", [False, True])
+async def test_a_bus_that_restarts_loses_no_event_of_after(
+    facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil", is_wiped: bool
+) -> None:
+    publisher = facts_bus.publisher("node-1")
+    for number in range(3):
+        await publisher.publish(facts(n=str(number)))
+    process = start_verb("watch", "--count", "1", *facts_bus.options)
+    read_until(process, "watching")
+    facts_bus.server.kill()
+    if is_wiped:
+        facts_bus.server.wipe()
+    facts_bus.server.start()
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await facts_bus.make_streams()
+                await publisher.publish(facts(n="3"))
+                break
+            except BusUnreachableError:
+                continue
+    assert "n=2 -> 3" in (await lines(process, 1))[0]
+
+
+async def test_a_cluster_that_this_user_may_not_read_is_an_error(facts_bus: "FactsBus", verb: "Verb") -> None:
+    done = verb("watch", "--cluster", "other", *facts_bus.options, code=2)
+    assert "error: this user may not subscribe to nodeworthy.other.events.*.*" in done.stderr
+
+
+async def test_a_bus_without_its_streams_is_an_error(facts_bus: "FactsBus", verb: "Verb") -> None:
+    facts_bus.server.kill()
+    facts_bus.server.wipe()
+    facts_bus.server.start()
+    done = verb("watch", *facts_bus.options, code=2)
+    assert "the stream is missing" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (
+            event(new_state=SetState.UNKNOWN, reason="etc is not there"),
+            "present -> unknown (etc is not there)",
+        ),
+        (event(old_state=None), "not listed -> present"),
+        (event(old_digest="sha256:" + "ab" * 32), "changed while nobody looked, abababababab -> nothing"),
+        (event(change=SetChange()), "changed"),
+        (event(change=SetChange(instances_reordered=True)), "other order"),
+        (
+            event(change=SetChange(unobserved_added=("A",), unobserved_removed=("B",))),
+            "A not known any more, B known now",
+        ),
+        (
+            event(change=diff_sets(FeatureSet(instances=({"b": "2", "a": "1"},)), FeatureSet(flags=frozenset("f")))),
+            "+f, -(a=1 b=2), +flags, -instances",
+        ),
+        (
+            event(change=SetChange(flags_added=tuple(f"f{number}" for number in range(10)))),
+            "+f0, +f1, +f2, +f3, +f4, +f5, +f6, +f7 and 2 more",
+        ),
+        (event(change=SetChange(attributes_added={"a": "x\x1b[2J\n"})), "+a=x\ufffd[2J\ufffd"),
+    ],
+)
+def test_every_change_is_a_short_line_that_moves_no_cursor(message: EventMessage, text: str) -> None:
+    line = write_line(SUBJECT, message, 1_800_000_000.0)
+    assert line.partition(" ")[2] == f"node-1 local.feature: {text}"
+
+
+def test_json_names_the_node_of_the_subject_and_not_of_the_body() -> None:
+    document = json.loads(write_json(SUBJECT, event(), 1_800_000_000.25))
+    assert (document["node"], document["set"]) == ("node-1", "local.feature")
+    assert document["time"] == "2027-01-15T08:00:00.250Z"
