@@ -54,7 +54,7 @@ _Found = Mapping[Producer, tuple[Stored, SnapshotMessage | str]]
 async def _read_snapshots(store: Store, only: Collection[str]) -> dict[str, _Found]:
     nodes: defaultdict[str, dict[Producer, tuple[Stored, SnapshotMessage | str]]] = defaultdict(dict)
     for pattern in [f"{encode_token(node)}.>" for node in only] or [">"]:
-        async for key, stored in _read_bucket(store, Bucket.NODES, pattern):
+        async for key, stored in read_keys(store, Bucket.NODES, pattern):
             try:
                 node, producer = parse_snapshot_key(key)
             except UsageError:  # nobody of ours writes such a key, so it is nobody's node
@@ -70,7 +70,8 @@ def _read_message(data: bytes, node: str, producer: Producer) -> SnapshotMessage
         return str(error)
 
 
-async def _read_bucket(store: Store, bucket: Bucket, pattern: str) -> AsyncIterator[tuple[str, Stored]]:
+async def read_keys(store: Store, bucket: Bucket, pattern: str) -> AsyncIterator[tuple[str, Stored]]:
+    """Every key of a bucket that matches, with what is stored under it; keys that were removed are left out."""
     prefix = store.names.key_subject(bucket, "")
     cursor, is_last = 0, False
     while not is_last:
@@ -86,7 +87,7 @@ async def _read_labels(store: Store, nodes: Collection[str]) -> dict[str, Mappin
     """Node to its labels; a record that cannot be read gives none, as one that was never written."""
     found: dict[str, Mapping[str, str]] = {}
     pattern = labels_key(next(iter(nodes))) if len(nodes) == 1 else ">"
-    async for key, stored in _read_bucket(store, Bucket.LABELS, pattern):
+    async for key, stored in read_keys(store, Bucket.LABELS, pattern):
         try:
             found[parse_labels_key(key)] = read_live_labels(stored.data)
         except (PayloadError, UsageError):

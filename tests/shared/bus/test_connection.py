@@ -185,6 +185,29 @@ async def test_a_listener_that_fails_does_not_stop_the_others(
         await eventually(lambda: ConnectionState.RECONNECTED in told)
 
 
+async def test_a_subscription_that_is_cancelled_while_the_server_answers_is_cancelled(
+    connecting: "Connect", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = await connecting()
+    asked, answer = asyncio.Event(), asyncio.get_running_loop().create_future()
+
+    async def flush(timeout: float) -> None:  # noqa: ASYNC109 # nats-py's signature
+        asked.set()
+        await asyncio.wait_for(asyncio.shield(answer), timeout)
+
+    async def take(_: Msg) -> None:
+        pass
+
+    monkeypatch.setattr(connection.client, "flush", flush)
+    subscribing = asyncio.create_task(connection.subscribe("open.a", take))
+    await asked.wait()
+    answer.set_result(None)
+    await asyncio.sleep(0)  # now the answer is on its way, and so is the cancellation
+    subscribing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await subscribing
+
+
 def test_waits_double_up_to_their_bound_and_are_jittered() -> None:
     settings = ConnectionSettings(reconnect_seconds=0.25, reconnect_most_seconds=8)
     assert [reconnect_delay(settings, tries, 1) for tries in (0, 1, 2, 5, 9, 10**9)] == [0.25, 0.5, 1, 8, 8, 8]

@@ -1,0 +1,217 @@
+"""The labeler's wiring: readers, rules, members, work and upkeep, in one task group."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from functools import partial
+
+from nodeworthy.bus.connection import Connection
+from nodeworthy.bus.names import Bucket, Names
+from nodeworthy.bus.nodes import NodeReader
+from nodeworthy.bus.store import Store
+from nodeworthy.bus.sweeping import Sweeper
+from nodeworthy.bus.watching import Watch
+from nodeworthy.errors import UsageError
+from nodeworthy.fleet import Fleet
+from nodeworthy.labels import compile_policy
+from nodeworthy.processes import EventLog
+from nodeworthy_labeler.beats import Beats
+from nodeworthy_labeler.bucket_target import BucketTarget, Stamp
+from nodeworthy_labeler.connecting import connected, wait_for_end
+from nodeworthy_labeler.facts import NodeTable
+from nodeworthy_labeler.handlers import handle_facts, handle_members, handle_record, handle_rules
+from nodeworthy_labeler.inputs import Input, Inputs
+from nodeworthy_labeler.labelling import Labelling
+from nodeworthy_labeler.members import Members
+from nodeworthy_labeler.memories import Memories
+from nodeworthy_labeler.metrics import Metrics, Numbers
+from nodeworthy_labeler.probes import serve_probes
+from nodeworthy_labeler.records import Records
+from nodeworthy_labeler.repairs import Repairs
+from nodeworthy_labeler.rule_files import list_files
+from nodeworthy_labeler.rule_watch import RuleWatch
+from nodeworthy_labeler.settings import Settings
+from nodeworthy_labeler.upkeep import Streams, sweep_when_due
+
+_LOG = EventLog("labeler")
+
+LAPSE_SECONDS = 1.0
+"""How late it may be noticed that the time of facts is over; producers state it in seconds."""
+
+
+async def run(settings: Settings, stop: asyncio.Event, ready: asyncio.Event) -> None:
+    """Run the labeler until ``stop``; ``ready`` is set when it has read its inputs and takes nodes.
+
+    Raises:
+        UsageError: the folder of rules, the HTTP port or a setting cannot be used.
+        BusDeniedError: the bus refused the user, or what a labeler must do.
+        BusSetupError: a stream is there and is not as it must be.
+        BusUnreachableError: the connection was closed for good.
+    """
+    _check(settings)
+    _LOG.info("labeler.starting", cluster=settings.cluster, rules=settings.rules)
+    metrics = Metrics()
+    labelers: list[Labeler] = []
+
+    def why_not_ready() -> str:
+        return labelers[0].why_not_ready() if labelers else "there is no connection to the bus"
+
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(
+            serve_probes(settings.http_host, settings.http_port, metrics=metrics, why_not_ready=why_not_ready)
+        )
+        connection = await stack.enter_async_context(connected(settings.bus, stop))
+        if connection is not None:
+            labelers.append(Labeler(settings, connection, metrics, ready))
+            await labelers[0].run(stop)
+
+
+class Labeler:
+    """All parts of one labeler, put together."""
+
+    def __init__(self, settings: Settings, connection: Connection, metrics: Metrics, ready: asyncio.Event) -> None:
+        names = Names(settings.cluster)
+        store = Store(connection, names)
+        loop = asyncio.get_running_loop()
+        self.connection = connection
+        self.ready = ready
+        self.members = Members(secrets.token_hex(8), loop.time, settings.membership)
+        self.table = NodeTable(Fleet(), time.time)
+        self.records = Records(Memories())
+        self.target = BucketTarget(store, self.records, self._stamp)
+        self.labelling = Labelling(self.table, self.target, self.members, metrics, settings)
+        self.inputs = Inputs(self._open)
+        self.nodes = NodeReader(store, watch_settings=settings.watch)
+        self.watch = Watch(store, Bucket.LABELS, settings=settings.watch)
+        self.repairs = Repairs(store, self.nodes.sets)
+        self.streams = Streams(store, settings, lambda: self.nodes.problem or self.watch.problem)
+        self.sweeper = Sweeper(store, time.time, settings=settings.sweep)
+        self.beats = Beats(
+            connection,
+            names,
+            self.members,
+            settings.membership,
+            partial(
+                handle_members,
+                members=self.members,
+                table=self.table,
+                records=self.records,
+                labelling=self.labelling,
+            ),
+        )
+        self.rules = RuleWatch(
+            settings.rules,
+            compile_policy(settings.labels),
+            settings.pace.poll,
+            partial(handle_rules, table=self.table, labelling=self.labelling, inputs=self.inputs),
+        )
+        metrics.watch(self._count)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until ``stop``, or until a part of it fails; raises what :func:`run` raises."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                working = group.create_task(self._work(), name="work")
+                await wait_for_end(self.connection, stop)
+                working.cancel()
+        except BaseExceptionGroup as errors:
+            error = _first(errors)
+            raise error from error.__cause__
+
+    async def _work(self) -> None:
+        await self.streams.make()
+        deliver = partial(
+            handle_facts,
+            table=self.table,
+            labelling=self.labelling,
+            inputs=self.inputs,
+            members=self.members,
+            repairs=self.repairs,
+        )
+        parts = {
+            "beats": self.beats.run(),
+            "others": self._join(),
+            "facts": self.nodes.run(deliver),
+            "records": self._follow_records(),
+            "rules": self.rules.run(),
+            "labelling": self.labelling.run(),
+            "lapses": self._lapse(),
+            "repairs": self.repairs.run(),
+            "streams": self.streams.run(),
+            "sweep": sweep_when_due(self.sweeper, self.members),
+        }
+        async with asyncio.TaskGroup() as group:
+            for name, part in parts.items():
+                group.create_task(part, name=name)
+
+    async def _join(self) -> None:
+        await self.beats.wait_for_others()
+        self.inputs.note(Input.OTHERS)
+
+    async def _follow_records(self) -> None:
+        async with contextlib.aclosing(self.watch.changes()) as changes:
+            async for change in changes:
+                handle_record(change, records=self.records, labelling=self.labelling, inputs=self.inputs)
+
+    async def _lapse(self) -> None:
+        while True:
+            await asyncio.sleep(LAPSE_SECONDS)
+            self.labelling.mark(self.table.lapse())
+
+    def _open(self) -> None:
+        """Everything was read: from now on nodes may belong to this labeler."""
+        _LOG.info("labeler.ready", nodes=len(self.table.fleet), records=len(self.records))
+        self.labelling.is_open = True
+        self.members.is_ready = True
+        self.beats.announce()
+        self.ready.set()
+
+    def _stamp(self, node: str) -> Stamp:
+        rules = self.labelling.rules
+        return Stamp(self.table.uid(node), rules.digest if rules else "")
+
+    def why_not_ready(self) -> str:
+        """Why no node should be expected to be served by this labeler; empty if it is ready."""
+        if not self.connection.is_connected:
+            return "there is no connection to the bus"
+        if self.inputs.missing:
+            return f"not read yet: {', '.join(self.inputs.missing)}"
+        return self.nodes.problem or self.watch.problem or self.streams.problem or self.rules.problem
+
+    def _count(self) -> Numbers:
+        rules = self.labelling.rules
+        return {
+            "nodes": ("Nodes whose facts are known", len(self.table.fleet)),
+            "members": ("Labelers that share the nodes", len(self.members.owners)),
+            "nodes_waiting": ("Nodes that are to be looked at", len(self.labelling)),
+            "labels": (
+                "Labels of all nodes by state",
+                {str(state): count for state, count in self.records.count_states().items()},
+            ),
+            "records_written": ("Records of labels that this labeler wrote since it started", self.target.written),
+            "writes_refused": ("Writes that another labeler came before", self.target.refused),
+            "facts_refused": ("Snapshots that could not be used, as a whole or in part", self.table.refused),
+            "sets_purged": ("Bad sets that this labeler purged", self.repairs.purged),
+            "rules": ("Rules in force", len(rules.chain.rules) if rules else 0),
+            "rule_problems": ("Problems of rules and their files", len(rules.problems) if rules else 0),
+        }
+
+
+def _check(settings: Settings) -> None:
+    """Refuse what cannot work before anything is opened."""
+    if settings.rules is not None:
+        list_files(settings.rules)
+    longest = settings.membership.lease - settings.membership.beat
+    if settings.bus.request_seconds > longest:
+        raise UsageError(
+            f"a request to the bus may take {settings.bus.request_seconds:g} s, which is too long for a labeler",
+            why=f"others take its nodes for their own {longest:g} s after its last sign of life",
+        )
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first error inside nested groups: whoever runs a service knows nothing of its tasks."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

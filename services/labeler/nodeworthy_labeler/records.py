@@ -1,0 +1,130 @@
+"""Bucket ``labels`` as it is: which record each node has, whoever wrote it.
+
+A record that is gone without a word is still known here, and so can be put again: a store that was wiped changes no label.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from nodeworthy.bus.keys import parse_labels_key
+from nodeworthy.bus.labels import decode_labels
+from nodeworthy.bus.watching import Change, Complete, Removed
+from nodeworthy.errors import PayloadError, PayloadVersionError, UsageError
+from nodeworthy.labels import LabelState
+from nodeworthy.processes import EventLog
+from nodeworthy_labeler.memories import Memories, Packed
+
+_LOG = EventLog("labeler")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of one node's record."""
+
+    packed: Packed | None = None
+    """What it remembers, or did when it could be read last; ``None``: it could never be read."""
+    revision: int = 0
+    """Of its key, as far as it is known; 0: there is none."""
+    is_stored: bool = False
+    """Whether the bucket holds it; if not, it was lost or cannot be read, and is to be written again."""
+    newer: str = ""
+    """Why it must not be written: a newer program wrote it."""
+
+
+NONE = Record()
+
+
+class Records:
+    """The records of all nodes."""
+
+    def __init__(self, memories: Memories) -> None:
+        self.memories = memories
+        self._records: dict[str, Record] = {}
+        self._unseen: set[str] = set()
+        """Nodes whose records this labeler wrote and the watch has not told since."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def get(self, node: str) -> Record:
+        """The record of a node."""
+        return self._records.get(node, NONE)
+
+    def count_states(self) -> Counter[LabelState]:
+        """How many labels of all nodes are in each state."""
+        counts: Counter[LabelState] = Counter()
+        for record in self._records.values():
+            if record.packed is not None:
+                counts.update(record.packed.counts)
+        return counts
+
+    def take(self, change: Change) -> list[str]:
+        """Learn from the watch; the nodes whose records are others than were known."""
+        if isinstance(change, Complete):
+            return self._doubt_unseen()
+        try:
+            node = parse_labels_key(change.key)
+        except UsageError as error:
+            _LOG.warning("labeler.strange_key", key=change.key, error=str(error))
+            return []
+        before = self.get(node)
+        if isinstance(change, Removed):
+            # Under another revision that nobody knows yet: the next write finds out.
+            self._set(node, replace(before, is_stored=False, revision=0))
+        elif change.revision != before.revision or not before.is_stored:
+            self.learn(node, change.data, change.revision)
+        self._unseen.discard(node)
+        return [node] if _content(self.get(node)) != _content(before) else []
+
+    def _doubt_unseen(self) -> list[str]:
+        """After everything was read again: what this labeler wrote and the watch has never seen may have been lost at once."""
+        doubtful = list(self._unseen)
+        self._unseen.clear()
+        for node in doubtful:
+            self._set(node, replace(self.get(node), is_stored=False, revision=0))
+        return doubtful
+
+    def learn(self, node: str, data: bytes, revision: int) -> None:
+        """Note what is stored under a revision; what cannot be read is to be written over, if no newer program wrote it."""
+        before = self.get(node)
+        try:
+            packed = self.memories.intern(bytes(decode_labels(data).memory))
+        except PayloadVersionError as error:
+            _LOG.warning("labeler.newer_record", node=node, revision=revision, error=str(error))
+            self._records[node] = Record(before.packed, revision, is_stored=True, newer=str(error))
+        except PayloadError as error:
+            _LOG.warning("labeler.bad_record", node=node, revision=revision, error=str(error))
+            self._records[node] = Record(before.packed, revision)
+        else:
+            self._records[node] = Record(packed, revision, is_stored=True)
+
+    def note_missing(self, node: str, revision: int) -> None:
+        """The bucket does not hold the record; the revision of its removal, or 0."""
+        self._set(node, replace(self.get(node), is_stored=False, revision=revision))
+
+    def note_written(self, node: str, packed: Packed, revision: int) -> None:
+        """This labeler wrote the record."""
+        if self.get(node).revision != revision:
+            self._unseen.add(node)
+        self._records[node] = Record(packed, revision, is_stored=True)
+
+    def forget(self, node: str) -> None:
+        """This labeler removed the record, since there is no such node."""
+        self._records.pop(node, None)
+        self._unseen.discard(node)
+
+    def _set(self, node: str, record: Record) -> None:
+        if record.packed is None and not record.newer:
+            self._records.pop(node, None)
+            if record.revision:
+                self._records[node] = record
+            return
+        self._records[node] = record
+
+
+def _content(record: Record) -> tuple[Packed | None, bool, str]:
+    return (record.packed, record.is_stored, record.newer)

@@ -1,0 +1,98 @@
+"""What can be set about the labeler; the only module of it that reads the environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nodeworthy.bus.connection_settings import ConnectionSettings
+from nodeworthy.bus.sweeping import SweepSettings
+from nodeworthy.bus.watching import WatchSettings
+from nodeworthy.errors import UsageError
+from nodeworthy.labels import LabelSettings
+
+MAX_PORT = 65_535
+MAX_REPLICAS = 5
+"""What NATS allows for the replicas of a stream."""
+
+
+@dataclass(frozen=True)
+class Membership:
+    """When labelers tell each other that they are there; all times in seconds."""
+
+    beat: float = 3.0
+    """Between two signs of life: two of three may be lost."""
+    lease: float = 10.0
+    """How long a sign of life counts. A node of a labeler that was killed is served again after this, at most 15 s later."""
+    join: float = 0.5
+    """How long a new labeler listens for others before it takes nodes: they answer at once, the network takes 0.1 s."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much is done at once, and what is waited for; all times in seconds."""
+
+    poll: float = 1.0
+    """How often the folder of rules is looked at. A change counts when it was there twice, so it takes two of these."""
+    batch: int = 4000
+    """Nodes of which the labels are computed together: 0.3 s on one core, in which nothing else is done."""
+    writes: int = 16
+    """Requests at once, as on Kubernetes (design); more only wait inside the server."""
+    retry_first: float = 0.25
+    """After a write that failed; it doubles up to :attr:`retry_most`."""
+    retry_most: float = 5.0
+    check_streams: float = 60.0
+    """Between two looks whether all streams are there; while a bucket cannot be read it is looked every second."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One labeler."""
+
+    cluster: str = "local"
+    """The cluster's name on the bus."""
+    bus: ConnectionSettings = field(default_factory=ConnectionSettings)
+    rules: Path | None = None
+    """A folder of rule files (``--rules DIR``), where there is no cluster that has rule objects; ``None``: no rules."""
+    labels: LabelSettings = field(default_factory=LabelSettings)
+    """Default labels, prefix and quota."""
+    membership: Membership = field(default_factory=Membership)
+    pace: Pace = field(default_factory=Pace)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    """Of facts and of records: how late a lost store may be noticed."""
+    sweep: SweepSettings = field(default_factory=SweepSettings)
+    replicas: int | None = None
+    """How many servers hold each stream; ``None``: one for those that are made, any for those that are there."""
+    http_port: int | None = None
+    """Where /healthz, /readyz and /metrics are; 0 takes a free port, ``None`` serves none."""
+    http_host: str = "127.0.0.1"
+    """In a pod 0.0.0.0, since the kubelet asks from outside; nothing there is secret."""
+
+
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """The settings of a process that was started with these variables.
+
+    The variables are the command line's options, in capitals behind ``NODEWORTHY_``. An empty one is one that is not set.
+
+    Raises:
+        UsageError: a variable does not have a value that it may have.
+    """
+    given = {name: value for name, value in environment.items() if value}
+    settings = Settings()
+    rules = given.get("NODEWORTHY_RULES")
+    return replace(
+        settings,
+        cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
+        rules=Path(rules) if rules else None,
+        replicas=_number(given, "NODEWORTHY_REPLICAS", 1, MAX_REPLICAS),
+        http_port=_number(given, "NODEWORTHY_HTTP_PORT", 0, MAX_PORT),
+        http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
+    )
+
+
+def _number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
+    if name not in given:
+        return None
+    text = given[name]
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+        raise UsageError(f"{name}={text[:60]!r} cannot be used", why=f"it is a number from {least} to {most:,}")
+    return int(text)

@@ -1,0 +1,93 @@
+"""Which labels nodes should have, made once for nodes that are alike."""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from nodeworthy.features import Lookup, SetState, SetStatus, Snapshot
+from nodeworthy.fleet import Fleet, evaluate_rules
+from nodeworthy.fleet.grouping import Numbers, group
+from nodeworthy.labels import WantedLabels, combine
+from nodeworthy_labeler import default_labels
+from nodeworthy_labeler.rule_set import RuleSet
+
+
+def want(fleet: Fleet, rules: RuleSet, nodes: Sequence[str]) -> dict[str, WantedLabels]:
+    """What each of these nodes should have; nodes that should have the same for the same reasons share one record.
+
+    It is what :func:`nodeworthy.labels.want_labels` says of each node alone.
+
+    Raises:
+        UsageError: a node is not in the table, or the rules ask too much of it at once.
+    """
+    rows = fleet.rows(nodes)
+    results = evaluate_rules(fleet, rules.fleet_chain, nodes)
+    makers = default_labels.classify(fleet, rules.policy, rows)
+    rule_groups = results.group_numbers()
+    alike = group([rule_groups, *(maker.numbers for maker in makers)], len(nodes))
+    statuses = _Statuses(fleet)
+    wanted = []
+    for first in alike.first.tolist():
+        defaults = default_labels.join(maker.made[int(maker.numbers[first])] for maker in makers)
+        facts = _NodeFacts(fleet, int(rows[first]), statuses)
+        result = results.chain_result(int(rule_groups[first]))
+        wanted.append(combine(facts, rules.policy, defaults, rules.chain, result))
+    records = _tell_apart(fleet, rows, alike.numbers.tolist(), wanted, statuses)
+    return dict(zip(nodes, records, strict=True))
+
+
+def _tell_apart(
+    fleet: Fleet, rows: Numbers, kinds: Sequence[int], wanted: Sequence[WantedLabels], statuses: "_Statuses"
+) -> list[WantedLabels]:
+    """The record of each row: those of one kind have the same labels, and may have made them from other contents."""
+    names = {name for one in wanted for name in one.inputs}
+    columns = {name: fleet.numbers(name, rows).tolist() for name in names}
+    known: dict[tuple[int, ...], WantedLabels] = {}
+    records = []
+    for place, (row, kind) in enumerate(zip(rows.tolist(), kinds, strict=True)):
+        numbers = {name: columns[name][place] for name in wanted[kind].inputs}
+        key = (kind, *numbers.values())
+        if key not in known:
+            inputs = {name: _input(statuses.get(row, name, number)) for name, number in numbers.items()}
+            known[key] = msgspec.structs.replace(wanted[kind], inputs=inputs)
+        records.append(known[key])
+    return records
+
+
+def _input(status: SetStatus) -> str:
+    return status.digest if status.state is SetState.PRESENT else status.state.value
+
+
+class _Statuses:
+    """State and digest of contents, each computed once."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._known: dict[tuple[str, int], SetStatus] = {}
+
+    def get(self, row: int, name: str, number: int) -> SetStatus:
+        """The status of a set on a row whose content has this number."""
+        status = self._known.get((name, number))
+        if status is None:
+            found = self._fleet.lookup(row, name)
+            contents = {name: found.content} if found.content is not None else {}
+            status = Snapshot(contents, {name: SetStatus(found.state, found.reason)}).status(name)
+            self._known[name, number] = status
+        return status
+
+
+class _NodeFacts:
+    """The facts of one row with their digests (a ``labels.NodeFacts``)."""
+
+    def __init__(self, fleet: Fleet, row: int, statuses: _Statuses) -> None:
+        self._fleet = fleet
+        self._row = row
+        self._statuses = statuses
+
+    def lookup(self, name: str) -> Lookup:
+        return self._fleet.lookup(self._row, name)
+
+    def status(self, name: str) -> SetStatus:
+        number = int(self._fleet.numbers(name, np.array([self._row]))[0])
+        return self._statuses.get(self._row, name, number)
