@@ -209,3 +209,10 @@ class RegistryBusyError(RegistryError):
 
 class RegistryContentError(RegistryError):
     """The registry answered with something that cannot be used: HTML, a wrong digest, too many bytes."""
+
+
+def first_error(error: BaseException) -> BaseException:
+    """The first error inside nested groups: whoever runs a service knows nothing of its tasks."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

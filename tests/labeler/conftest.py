@@ -6,7 +6,7 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -43,6 +43,24 @@ PASSWORD = "correct horse"
 HOSTS = Path(__file__).parents[1] / "data" / "hosts"
 SECONDS = 20
 """A bound for whatever a test waits for; on an idle machine everything takes milliseconds."""
+
+
+class Eventually(Protocol):
+    """Waits until a condition holds and gives what it gave then; it fails the test if it does not hold in time."""
+
+    async def __call__(self, condition: Callable[[], Awaitable[Any]], *, seconds: float = SECONDS) -> Any: ...
+
+
+@pytest.fixture
+def eventually() -> Eventually:
+    async def wait(condition: Callable[[], Awaitable[Any]], *, seconds: float = SECONDS) -> Any:
+        async with asyncio.timeout(seconds):
+            while True:
+                if found := await condition():
+                    return found
+                await asyncio.sleep(0.01)
+
+    return wait
 
 
 def bus_settings(url: str, user: str) -> ConnectionSettings:

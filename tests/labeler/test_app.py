@@ -27,7 +27,7 @@ from nodeworthy.labels import (
 )
 
 if TYPE_CHECKING:
-    from tests.labeler.conftest import Bus, MakeFacts, Start, WriteRule
+    from tests.labeler.conftest import Bus, Eventually, MakeFacts, Start, WriteRule
 
 PREFIX = "feature.node.kubernetes.io/"
 LAB = {"lab.a": FeatureSet(attributes={"x": "1"})}
@@ -72,15 +72,18 @@ async def test_a_record_tells_the_node_object_and_the_rules_that_it_was_made_for
 
 
 async def test_an_unknown_set_removes_no_label_and_tells_why_it_is_kept(
-    bus: "Bus", start: "Start", facts: "MakeFacts"
+    bus: "Bus", start: "Start", facts: "MakeFacts", eventually: "Eventually"
 ) -> None:
     await bus.publish("n1", facts({"a": "1"}))
     await start()
     await bus.labels_that("n1", bool)
     await bus.publish("n1", facts({}, {}, "local.label"))
-    async with asyncio.timeout(5):
-        while (memory := await bus.memory("n1")) is None or not memory.unresolved:
-            await asyncio.sleep(0.01)
+
+    async def unresolved() -> LabelMemory | None:
+        memory = await bus.memory("n1")
+        return memory if memory and memory.unresolved else None
+
+    memory = await eventually(unresolved)
     entry = memory.labels[f"{PREFIX}a"]
     assert (entry.state, entry.value) == (LabelState.KEPT, "1")
     assert "local.label is not known: no answer" in entry.reason
@@ -127,6 +130,10 @@ async def test_a_broken_rule_file_keeps_its_labels_and_the_others_run(
     assert problems == ["broken.yaml"]
 
 
+def _move(source: Path, target: Path) -> None:
+    source.rename(target)
+
+
 async def test_a_folder_of_rules_that_goes_away_changes_nothing(
     bus: "Bus", start: "Start", facts: "MakeFacts", rules: Path, write_rule: "WriteRule", tmp_path: Path
 ) -> None:
@@ -134,16 +141,16 @@ async def test_a_folder_of_rules_that_goes_away_changes_nothing(
     write_rule("first", "f", "1")
     await start(rules=rules)
     await bus.labels_that("n1", bool)
-    rules.rename(tmp_path / "elsewhere")
+    _move(rules, tmp_path / "elsewhere")
     before = await bus.settled_writes()
     assert await bus.labels("n1") == {f"{PREFIX}f": "1"}
-    (tmp_path / "elsewhere").rename(rules)
+    _move(tmp_path / "elsewhere", rules)
     write_rule("first", "f", "2")
     await bus.labels_that("n1", lambda labels: labels == {f"{PREFIX}f": "2"})
     assert await bus.settled_writes() == before + 1
 
 
-async def test_a_folder_of_rules_that_is_not_there_is_told_at_the_start(bus: "Bus", start: "Start") -> None:
+async def test_a_folder_of_rules_that_is_not_there_is_told_at_the_start(start: "Start") -> None:
     labeler = await start(wait=False, rules=Path("/nowhere/rules"))
     with pytest.raises(UsageError, match="/nowhere/rules"):
         await labeler.task
@@ -233,36 +240,50 @@ async def test_a_record_of_a_newer_program_is_left_alone_and_its_neighbours_are_
 
 @pytest.mark.parametrize("junk", [b"", b"junk", b"{}", b"\x82\xa4node\xa2n1\xa6memory\xa1x"])
 async def test_a_record_that_cannot_be_read_is_written_over(
-    bus: "Bus", start: "Start", facts: "MakeFacts", junk: bytes
+    bus: "Bus", start: "Start", facts: "MakeFacts", eventually: "Eventually", junk: bytes
 ) -> None:
     await bus.publish("n1", facts({"a": "1"}))
     await start()
     await bus.labels_that("n1", bool)
-    await bus.store.put(Bucket.LABELS, labels_key("n1"), junk or b" ")
-    async with asyncio.timeout(5):
-        while (stored := await bus.store.get(Bucket.LABELS, labels_key("n1"))) is None or stored.data in (junk, b" "):
-            await asyncio.sleep(0.01)
+    written = junk or b" "
+    await bus.store.put(Bucket.LABELS, labels_key("n1"), written)
+
+    async def is_replaced() -> bool:
+        stored = await bus.store.get(Bucket.LABELS, labels_key("n1"))
+        return stored is not None and stored.data != written
+
+    await eventually(is_replaced)
     assert await bus.labels("n1") == {f"{PREFIX}a": "1"}
 
 
 async def test_a_bad_set_is_purged_and_asked_for_again(
-    bus: "Bus", start: "Start", facts: "MakeFacts", caplog: pytest.LogCaptureFixture
+    bus: "Bus",
+    start: "Start",
+    facts: "MakeFacts",
+    eventually: "Eventually",
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     content = FeatureSet(attributes={f"OPTION_{number}": "y" for number in range(300)})
     name = digest(encode(content))
     await bus.store.put(Bucket.SETS, set_key(name), b"somebody was here first")
     await start()
     await bus.publish("n1", facts({"a": "1"}, {"kernel.config": content}))
-    async with asyncio.timeout(5):
-        while await bus.store.get(Bucket.SETS, set_key(name)) is not None:
-            await asyncio.sleep(0.01)
+
+    async def is_gone() -> bool:
+        return await bus.store.get(Bucket.SETS, set_key(name)) is None
+
+    await eventually(is_gone)
     assert [
         record.__dict__["fields"]["digest"] for record in caplog.records if record.message == "labeler.bad_set_purged"
     ] == [name]
 
 
 async def test_the_labeler_tells_whoever_asks_whether_it_is_ready_and_what_it_counts(
-    bus: "Bus", start: "Start", facts: "MakeFacts", caplog: pytest.LogCaptureFixture
+    bus: "Bus",
+    start: "Start",
+    facts: "MakeFacts",
+    eventually: "Eventually",
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     await bus.publish("n1", facts({"a": "1"}))
     with caplog.at_level("INFO"):
@@ -278,10 +299,12 @@ async def test_the_labeler_tells_whoever_asks_whether_it_is_ready_and_what_it_co
     assert "nodeworthy_labeler_members 1.0\n" in metrics
     assert 'nodeworthy_labeler_labels{state="applied"} 1.0\n' in metrics
     bus.server.kill()
-    async with asyncio.timeout(5):
-        while (page := await _get(port, "/readyz"))[0] != 503:
-            await asyncio.sleep(0.01)
-    assert page[1] == "there is no connection to the bus\n"
+
+    async def unready() -> str:
+        status, text = await _get(port, "/readyz")
+        return text if status == 503 else ""
+
+    assert await eventually(unready) == "there is no connection to the bus\n"
 
 
 async def _get(port: int, path: str) -> tuple[int, str]:

@@ -22,7 +22,7 @@ async def _publish_all(bus: "Bus", facts: "MakeFacts") -> None:
 
 async def _has_all(bus: "Bus") -> None:
     for node in NODES:
-        await bus.labels_that(node, lambda labels, node=node: labels == {f"{PREFIX}name": node})
+        await bus.labels_that(node, {f"{PREFIX}name": node}.__eq__)
 
 
 @pytest.mark.parametrize("lose", ["purge", "delete"])

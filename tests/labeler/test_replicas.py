@@ -5,6 +5,7 @@ import contextlib
 import signal
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,7 @@ from nodeworthy_labeler.members import owner_of
 from nodeworthy_labeler.settings import Membership
 
 if TYPE_CHECKING:
-    from tests.labeler.conftest import Bus, MakeFacts, Start, StartProcess
+    from tests.labeler.conftest import Bus, Eventually, MakeFacts, Start, StartProcess
 
 KEY = "feature.node.kubernetes.io/count"
 NODES = [f"n{number}" for number in range(40)]
@@ -38,11 +39,9 @@ class History:
         with contextlib.suppress(asyncio.CancelledError):
             await following
 
-    async def ends_with(self, count: int) -> None:
-        """Wait until the watch has seen this value on every node."""
-        async with asyncio.timeout(20):
-            while not all(counts and counts[-1] == count for counts in self.counts.values()):
-                await asyncio.sleep(0.01)
+    async def has_all(self, count: int) -> bool:
+        """Whether the watch has seen this value on every node."""
+        return all(counts and counts[-1] == count for counts in self.counts.values())
 
     def is_monotonic(self) -> bool:
         """Whether no value came twice or after a later one: nothing was undone, and nothing written for nothing."""
@@ -71,15 +70,22 @@ def _owners(caplog: pytest.LogCaptureFixture) -> list[tuple[str, ...]]:
 
 
 async def test_two_labelers_share_the_nodes_and_each_change_is_written_once(
-    bus: "Bus", start: "Start", facts: "MakeFacts", caplog: pytest.LogCaptureFixture
+    bus: "Bus",
+    start: "Start",
+    facts: "MakeFacts",
+    eventually: "Eventually",
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     await _publish_all(bus, facts, 0)
     with caplog.at_level("INFO"):
         await start()
         await start()
-        async with asyncio.timeout(5):
-            while len(pairs := [owners for owners in _owners(caplog) if len(owners) == 2]) < 2:
-                await asyncio.sleep(0.01)
+
+        async def pairs_of_both() -> list[tuple[str, ...]]:
+            found = _owners(caplog)
+            return [owners for owners in found if len(owners) > 1] if sum(map(len, found)) >= 4 else []
+
+        pairs = await eventually(pairs_of_both)
     assert pairs[0] == pairs[1]
     shares = [sum(owner_of(node, pairs[0]) == owner for node in NODES) for owner in pairs[0]]
     assert min(shares) > 5
@@ -107,7 +113,7 @@ async def test_a_labeler_that_leaves_hands_its_nodes_over_at_once(
 
 
 async def test_a_labeler_that_is_killed_under_load_loses_no_change_and_none_is_undone(
-    bus: "Bus", facts: "MakeFacts", start_process: "StartProcess"
+    bus: "Bus", facts: "MakeFacts", start_process: "StartProcess", eventually: "Eventually"
 ) -> None:
     history = History()
     await _publish_all(bus, facts, 0)
@@ -122,14 +128,14 @@ async def test_a_labeler_that_is_killed_under_load_loses_no_change_and_none_is_u
                 killed = time.monotonic()
         await _has_all(bus, 5)
         late = time.monotonic() - killed
-        await history.ends_with(5)
+        await eventually(partial(history.has_all, 5))
     # As 15 s are to a lease of 10 s.
     assert late < 1.5 * QUICK.lease + 1.0
     assert history.is_monotonic()
 
 
 async def test_a_labeler_that_was_frozen_undoes_nothing_of_what_others_did_meanwhile(
-    bus: "Bus", facts: "MakeFacts", start_process: "StartProcess"
+    bus: "Bus", facts: "MakeFacts", start_process: "StartProcess", eventually: "Eventually"
 ) -> None:
     history = History()
     await _publish_all(bus, facts, 0)
@@ -144,6 +150,6 @@ async def test_a_labeler_that_was_frozen_undoes_nothing_of_what_others_did_meanw
         frozen.send_signal(signal.SIGCONT)
         await _publish_all(bus, facts, 3)
         await _has_all(bus, 3)
-        await history.ends_with(3)
+        await eventually(partial(history.has_all, 3))
         await bus.settled_writes(1.5)
     assert history.is_monotonic()

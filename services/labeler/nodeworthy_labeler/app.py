@@ -6,27 +6,27 @@ import secrets
 import time
 from functools import partial
 
+from nodeworthy.bus.connecting import connected, wait_for_end
 from nodeworthy.bus.connection import Connection
 from nodeworthy.bus.names import Bucket, Names
 from nodeworthy.bus.nodes import NodeReader
 from nodeworthy.bus.store import Store
 from nodeworthy.bus.sweeping import Sweeper
 from nodeworthy.bus.watching import Watch
-from nodeworthy.errors import UsageError
+from nodeworthy.errors import UsageError, first_error
 from nodeworthy.fleet import Fleet
 from nodeworthy.labels import compile_policy
 from nodeworthy.processes import EventLog
+from nodeworthy.web import Counted, serve_probes
 from nodeworthy_labeler.beats import Beats
 from nodeworthy_labeler.bucket_target import BucketTarget, Stamp
-from nodeworthy_labeler.connecting import connected, wait_for_end
 from nodeworthy_labeler.facts import NodeTable
 from nodeworthy_labeler.handlers import handle_facts, handle_members, handle_record, handle_rules
 from nodeworthy_labeler.inputs import Input, Inputs
 from nodeworthy_labeler.labelling import Labelling
 from nodeworthy_labeler.members import Members
 from nodeworthy_labeler.memories import Memories
-from nodeworthy_labeler.metrics import Metrics, Numbers
-from nodeworthy_labeler.probes import serve_probes
+from nodeworthy_labeler.metrics import CONTENT_TYPE, Metrics, Numbers
 from nodeworthy_labeler.records import Records
 from nodeworthy_labeler.repairs import Repairs
 from nodeworthy_labeler.rule_files import list_files
@@ -59,9 +59,15 @@ async def run(settings: Settings, stop: asyncio.Event, ready: asyncio.Event) -> 
 
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(
-            serve_probes(settings.http_host, settings.http_port, metrics=metrics, why_not_ready=why_not_ready)
+            serve_probes(
+                settings.http_host,
+                settings.http_port,
+                service="labeler",
+                counted=Counted(metrics.expose, CONTENT_TYPE),
+                why_not_ready=why_not_ready,
+            )
         )
-        connection = await stack.enter_async_context(connected(settings.bus, stop))
+        connection = await stack.enter_async_context(connected(settings.bus, stop, "labeler"))
         if connection is not None:
             labelers.append(Labeler(settings, connection, metrics, ready))
             await labelers[0].run(stop)
@@ -113,10 +119,10 @@ class Labeler:
         try:
             async with asyncio.TaskGroup() as group:
                 working = group.create_task(self._work(), name="work")
-                await wait_for_end(self.connection, stop)
+                await wait_for_end(self.connection, stop, "labeler")
                 working.cancel()
         except BaseExceptionGroup as errors:
-            error = _first(errors)
+            error = first_error(errors)
             raise error from error.__cause__
 
     async def _work(self) -> None:
@@ -208,10 +214,3 @@ def _check(settings: Settings) -> None:
             f"a request to the bus may take {settings.bus.request_seconds:g} s, which is too long for a labeler",
             why=f"others take its nodes for their own {longest:g} s after its last sign of life",
         )
-
-
-def _first(error: BaseException) -> BaseException:
-    """The first error inside nested groups: whoever runs a service knows nothing of its tasks."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

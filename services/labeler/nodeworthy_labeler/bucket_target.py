@@ -7,11 +7,9 @@ the other wrote and plans again.
 from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
-
 from nodeworthy.bus import payloads
 from nodeworthy.bus.keys import labels_key
-from nodeworthy.bus.labels import LabelsRecord
+from nodeworthy.bus.labels import PackedMemory, make_record
 from nodeworthy.bus.names import Bucket
 from nodeworthy.bus.store import Store
 from nodeworthy.errors import BusConflictError, PayloadVersionError
@@ -90,10 +88,8 @@ class BucketTarget:
         return True
 
     async def _write(self, node: str, packed: Packed, expected: int) -> bool:
-        stamp = self._stamp(node)
-        record = LabelsRecord(
-            node=node, memory=msgspec.Raw(packed.data), node_uid=stamp.node_uid, rules_digest=stamp.rules_digest
-        )
+        memory = PackedMemory(packed.tables.data, packed.inputs.data)
+        record = make_record(node, memory, **self._stamp(node)._asdict())
         try:
             revision = await self._store.put(
                 Bucket.LABELS, labels_key(node), payloads.encode(record), expected=expected

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from nodeworthy.errors import BusError, NodeworthyError, PayloadError
-from nodeworthy.labels import LabelTarget, Plan, TargetState, WantedLabels, reconcile
+from nodeworthy.labels import LabelTarget, WantedLabels
 from nodeworthy.processes import EventLog
 from nodeworthy_labeler.facts import NodeTable
 from nodeworthy_labeler.members import Members
 from nodeworthy_labeler.metrics import Metrics
+from nodeworthy_labeler.planning import Plans
 from nodeworthy_labeler.rule_set import RuleSet
 from nodeworthy_labeler.settings import Settings
 from nodeworthy_labeler.wanting import want
@@ -93,7 +94,7 @@ class Labelling:
     async def _work(self, batch: list[str], rules: RuleSet) -> list[str]:
         """Work on some nodes; those that are to be tried again."""
         wanted = self._want([node for node in batch if node in self._table.fleet], rules)
-        plans = _Plans(rules.policy.settings.max_labels)
+        plans = Plans(rules.policy.settings.max_labels)
         waiting = iter(batch)
         failed: list[str] = []
         async with asyncio.TaskGroup() as group:
@@ -114,7 +115,7 @@ class Labelling:
             return {}
 
     async def _settle_all(
-        self, waiting: Iterator[str], wanted: Mapping[str, WantedLabels], plans: "_Plans", failed: list[str]
+        self, waiting: Iterator[str], wanted: Mapping[str, WantedLabels], plans: Plans, failed: list[str]
     ) -> None:
         for node in waiting:
             try:
@@ -131,7 +132,7 @@ class Labelling:
                 if not is_settled:
                     failed.append(node)
 
-    async def _settle(self, node: str, wanted: WantedLabels | None, plans: "_Plans") -> bool:
+    async def _settle(self, node: str, wanted: WantedLabels | None, plans: Plans) -> bool:
         """Bring one node to what it should have; ``False``: it has to be tried again."""
         for _ in range(_TRIES):
             if not self._has_lease():
@@ -169,20 +170,3 @@ class Labelling:
         self._metrics.node_failures.inc()
         is_ours = isinstance(error, NodeworthyError)
         _LOG.error("labeler.node_failed", node=node, error=str(error), exception=None if is_ours else error)
-
-
-class _Plans:
-    """The plans of one batch: nodes that should have the same and have the same get the same."""
-
-    def __init__(self, max_labels: int) -> None:
-        self._max_labels = max_labels
-        self._known: dict[tuple[int, int, int], tuple[WantedLabels, TargetState, Plan]] = {}
-        """By ``id`` of what the plan is made of; that is held, so that the numbers mean nothing else."""
-
-    def make(self, wanted: WantedLabels, state: TargetState) -> Plan:
-        key = (id(wanted), id(state.labels), id(state.memory))
-        known = self._known.get(key)
-        if known is None:
-            plan = reconcile(wanted, state.labels, state.memory, max_labels=self._max_labels)
-            known = self._known[key] = (wanted, state, plan)
-        return known[2]

@@ -5,25 +5,34 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from nodeworthy.bus.labels import pack_memory, unpack_memory
+import msgspec
+
+from nodeworthy.bus.labels import PackedMemory, pack_inputs, pack_memory, unpack_inputs, unpack_memory
 from nodeworthy.labels import LabelMemory, LabelState, NodeLabels, labels_of_memory
 
 _UNPACKED = 256
 """Memories that are kept unpacked, 100 kB each: a fleet has some sixty kinds of nodes."""
 
+_NO_INPUTS = pack_inputs({})
+
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class Packed:
-    """The bytes of one memory."""
+class Shared:
+    """Bytes that stand once for all that hold them: equal ones are one object, so that it is compared as such."""
 
-    __slots__ = ("__weakref__", "counts", "data")
+    __slots__ = ("__weakref__", "data")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.counts: Mapping[LabelState, int] = {}
-        """How many of its labels are in each state."""
+
+
+class Packed(NamedTuple):
+    """One memory: its tables, which many nodes have in common, and its inputs, which they do not."""
+
+    tables: Shared
+    inputs: Shared
 
 
 class Unpacked(NamedTuple):
@@ -34,43 +43,56 @@ class Unpacked(NamedTuple):
 
 
 class Memories:
-    """Packs and unpacks; equal memories are one object as long as somebody holds it."""
+    """Packs and unpacks; memories with the same tables share what these hold, also unpacked."""
 
     def __init__(self) -> None:
-        self._packed: WeakValueDictionary[bytes, Packed] = WeakValueDictionary()
-        self._unpacked: OrderedDict[Packed, Unpacked] = OrderedDict()
-        self._by_memory: OrderedDict[int, tuple[LabelMemory, Packed]] = OrderedDict()
-        """By ``id`` of a memory, which is held so that the number means nothing else."""
+        self._shared: WeakValueDictionary[bytes, Shared] = WeakValueDictionary()
+        self._unpacked: OrderedDict[Shared, Unpacked] = OrderedDict()
+        """Without inputs."""
+        self._tables: OrderedDict[int, tuple[LabelMemory, Shared]] = OrderedDict()
+        """By ``id`` of the labels of a memory, which is held so that the number means nothing else."""
 
-    def intern(self, data: bytes) -> Packed:
+    def intern(self, packed: PackedMemory) -> Packed:
         """The object of these bytes.
 
         Raises:
             PayloadError: they are no memory.
         """
-        packed = self._packed.get(data)
-        if packed is None:
-            packed = Packed(data)
-            packed.counts = Counter(entry.state for entry in self.unpack(packed).memory.labels.values())
-            self._packed[data] = packed
-        return packed
+        found = Packed(self._share(packed.tables), self._share(packed.inputs))
+        self.unpack(found)
+        return found
 
     def pack(self, memory: LabelMemory) -> Packed:
-        """The object of this memory."""
-        known = self._by_memory.get(id(memory))
+        """The object of this memory. Memories with one and the same object of labels differ in nothing but inputs."""
+        known = self._tables.get(id(memory.labels))
         if known is None:
-            known = (memory, self.intern(pack_memory(memory)))
-            _keep(self._by_memory, id(memory), known)
-        return known[1]
+            known = (memory, self._share(pack_memory(memory).tables))
+            _keep(self._tables, id(memory.labels), known)
+        return Packed(known[1], self._share(pack_inputs(memory.inputs)))
 
     def unpack(self, packed: Packed) -> Unpacked:
         """The memory of an object."""
-        found = self._unpacked.get(packed)
+        found = self._unpack_tables(packed.tables)
+        memory = msgspec.structs.replace(found.memory, inputs=unpack_inputs(packed.inputs.data))
+        return Unpacked(memory, found.labels)
+
+    def count_states(self, tables: Shared) -> Mapping[LabelState, int]:
+        """How many labels are in each state."""
+        return Counter(entry.state for entry in self._unpack_tables(tables).memory.labels.values())
+
+    def _unpack_tables(self, tables: Shared) -> Unpacked:
+        found = self._unpacked.get(tables)
         if found is None:
-            memory = unpack_memory(packed.data)
+            memory = unpack_memory(PackedMemory(tables.data, _NO_INPUTS))
             found = Unpacked(memory, labels_of_memory(memory))
-            _keep(self._unpacked, packed, found)
-        self._unpacked.move_to_end(packed)
+            _keep(self._unpacked, tables, found)
+        self._unpacked.move_to_end(tables)
+        return found
+
+    def _share(self, data: bytes) -> Shared:
+        found = self._shared.get(data)
+        if found is None:
+            found = self._shared[data] = Shared(data)
         return found
 
 

@@ -56,10 +56,11 @@ class Records:
 
     def count_states(self) -> Counter[LabelState]:
         """How many labels of all nodes are in each state."""
+        kinds = Counter(record.packed.tables for record in self._records.values() if record.packed is not None)
         counts: Counter[LabelState] = Counter()
-        for record in self._records.values():
-            if record.packed is not None:
-                counts.update(record.packed.counts)
+        for tables, nodes in kinds.items():
+            for state, labels in self.memories.count_states(tables).items():
+                counts[state] += labels * nodes
         return counts
 
     def take(self, change: Change) -> list[str]:
@@ -81,7 +82,7 @@ class Records:
         return [node] if _content(self.get(node)) != _content(before) else []
 
     def _doubt_unseen(self) -> list[str]:
-        """After everything was read again: what this labeler wrote and the watch has never seen may have been lost at once."""
+        """After a complete read: what this labeler wrote and the watch has never seen may have been lost at once."""
         doubtful = list(self._unseen)
         self._unseen.clear()
         for node in doubtful:
@@ -92,7 +93,7 @@ class Records:
         """Note what is stored under a revision; what cannot be read is to be written over, if no newer program wrote it."""
         before = self.get(node)
         try:
-            packed = self.memories.intern(bytes(decode_labels(data).memory))
+            packed = self.memories.intern(decode_labels(data).packed)
         except PayloadVersionError as error:
             _LOG.warning("labeler.newer_record", node=node, revision=revision, error=str(error))
             self._records[node] = Record(before.packed, revision, is_stored=True, newer=str(error))

@@ -3,30 +3,28 @@
 import asyncio
 import contextlib
 import importlib.metadata
-import random
 import time
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from nodeworthy.bus.connection import Connection, connect, reconnect_delay
-from nodeworthy.bus.connection_settings import ConnectionSettings
+from nodeworthy.bus.connecting import connected, wait_for_end
+from nodeworthy.bus.connection import Connection
 from nodeworthy.bus.names import RESOLVER_SERVICE, Endpoint, Names
 from nodeworthy.bus.requests import AttachReply, AttachRequest, ResolveReply, ResolveRequest
 from nodeworthy.bus.serving import Served, Serving, ServingSettings
 from nodeworthy.bus.store import Store
-from nodeworthy.errors import BusUnreachableError
+from nodeworthy.errors import first_error
 from nodeworthy.processes import EventLog
+from nodeworthy.web import Counted, serve_probes
 from nodeworthy_resolver.asking import Admission
 from nodeworthy_resolver.attaching import Attachments
 from nodeworthy_resolver.cache import ImageCache
 from nodeworthy_resolver.flights import Flights
 from nodeworthy_resolver.handlers import handle_attach, handle_resolve
 from nodeworthy_resolver.lookups import Lookups, Resources
-from nodeworthy_resolver.metrics import Metrics
+from nodeworthy_resolver.metrics import CONTENT_TYPE, Metrics
 from nodeworthy_resolver.oci.registry import RegistryClient
-from nodeworthy_resolver.probes import serve_probes
 from nodeworthy_resolver.settings import Settings
 
 _LOG = EventLog("resolver")
@@ -46,10 +44,16 @@ async def run(settings: Settings, stop: asyncio.Event, ready: asyncio.Event) -> 
     state = _State()
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(
-            serve_probes(settings.http_host, settings.http_port, metrics=metrics, why_not_ready=state.why_not_ready)
+            serve_probes(
+                settings.http_host,
+                settings.http_port,
+                service="resolver",
+                counted=Counted(metrics.expose, CONTENT_TYPE),
+                why_not_ready=state.why_not_ready,
+            )
         )
         client = await stack.enter_async_context(RegistryClient(settings.registries))
-        connection = await stack.enter_async_context(_connected(settings.bus, stop))
+        connection = await stack.enter_async_context(connected(settings.bus, stop, "resolver"))
         if connection is None:
             return
         state.connection = connection
@@ -107,14 +111,14 @@ async def _serve(
     can_answer.set()
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_watch(connection, stop), name="watch the connection")
+            group.create_task(wait_for_end(connection, stop, "resolver"), name="watch the connection")
             for flights in work.flights:
                 group.create_task(_close(flights, stop, settings.stop_seconds), name="close lookups")
             announcing = group.create_task(_announce(serving, ready), name="announce")
             await serving.run(work.endpoints, can_answer, stop)
             announcing.cancel()
     except BaseExceptionGroup as errors:
-        raise _first(errors) from errors
+        raise first_error(errors) from errors
 
 
 async def _announce(serving: Serving, ready: asyncio.Event) -> None:
@@ -123,51 +127,6 @@ async def _announce(serving: Serving, ready: asyncio.Event) -> None:
     _LOG.info("resolver.ready")
 
 
-async def _watch(connection: Connection, stop: asyncio.Event) -> None:
-    """End with ``stop``, or with the connection, which reconnects for ever and is closed only by a fault."""
-    async with asyncio.TaskGroup() as group:
-        waiting = [group.create_task(event.wait(), name="watch") for event in (stop, connection.closed)]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
-    if not stop.is_set():
-        raise BusUnreachableError(
-            "the bus closed the connection for good", todo="its log says why; then start the resolver again"
-        )
-
-
 async def _close(flights: Flights[Any], stop: asyncio.Event, seconds: float) -> None:
     await stop.wait()
     await flights.close(seconds)
-
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = errors.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-@contextlib.asynccontextmanager
-async def _connected(settings: ConnectionSettings, stop: asyncio.Event) -> AsyncIterator[Connection | None]:
-    """A connection, tried for until there is one; ``None`` if ``stop`` came first.
-
-    Raises:
-        BusDeniedError: the bus refused the user; trying again would lock it out.
-        UsageError: the settings cannot be used.
-    """
-    async with contextlib.AsyncExitStack() as stack:
-        connection = None
-        tries = 0
-        while connection is None and not stop.is_set():
-            try:
-                connection = await stack.enter_async_context(connect(settings))
-            except BusUnreachableError as error:
-                _LOG.warning("resolver.bus_away", error=error)
-                await _pause(reconnect_delay(settings, tries, random.random()), stop)  # noqa: S311 # no secret
-                tries += 1
-        yield connection
-
-
-async def _pause(seconds: float, stop: asyncio.Event) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await stop.wait()

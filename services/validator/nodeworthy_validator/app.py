@@ -3,16 +3,15 @@
 import asyncio
 import contextlib
 import importlib.metadata
-import random
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from nodeworthy.bus.connection import Connection, connect, reconnect_delay
-from nodeworthy.bus.connection_settings import ConnectionSettings
+from nodeworthy.bus.connecting import connected, wait_for_end
+from nodeworthy.bus.connection import Connection
 from nodeworthy.bus.names import VALIDATOR_SERVICE, Endpoint, Names
 from nodeworthy.bus.requests import (
     ExplainReply,
@@ -27,7 +26,7 @@ from nodeworthy.bus.requests import (
 from nodeworthy.bus.resolving import resolve
 from nodeworthy.bus.serving import Served, Serving, ServingSettings
 from nodeworthy.bus.store import Store
-from nodeworthy.errors import BusUnreachableError
+from nodeworthy.errors import BusUnreachableError, first_error
 from nodeworthy.fleet import Declarations, Limits
 from nodeworthy.processes import EventLog
 from nodeworthy_validator.explanation import Explanation
@@ -119,7 +118,7 @@ async def run(settings: Settings, stop: asyncio.Event, ready: asyncio.Event) -> 
     _LOG.info("validator.starting", cluster=settings.cluster)
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(serve_web(validator, validator.metrics, settings, document))
-        connection = await stack.enter_async_context(_connected(settings.bus, stop))
+        connection = await stack.enter_async_context(connected(settings.bus, stop, "validator"))
         if connection is not None:
             validator.connection = connection
             await _serve(validator, connection, version, stop, ready)
@@ -146,13 +145,13 @@ async def _serve(
                 group.create_task(following.follow_nodes(), name="follow nodes"),
                 group.create_task(following.follow_labels(), name="follow labels"),
                 group.create_task(_announce(following, serving, complete, ready), name="announce"),
-                group.create_task(_watch(connection, stop), name="watch the connection"),
+                group.create_task(wait_for_end(connection, stop, "validator"), name="watch the connection"),
             )
             await serving.run(validator.endpoints(), complete, stop)
             for task in beside:
                 task.cancel()
     except BaseExceptionGroup as errors:
-        raise _first(errors) from errors
+        raise first_error(errors) from errors
 
 
 async def _announce(following: Following, serving: Serving, complete: asyncio.Event, ready: asyncio.Event) -> None:
@@ -161,48 +160,3 @@ async def _announce(following: Following, serving: Serving, complete: asyncio.Ev
     await serving.answering.wait()
     ready.set()
     _LOG.info("validator.ready")
-
-
-async def _watch(connection: Connection, stop: asyncio.Event) -> None:
-    """End with ``stop``, or with the connection, which reconnects for ever and is closed only by a fault."""
-    async with asyncio.TaskGroup() as group:
-        waiting = [group.create_task(event.wait(), name="watch") for event in (stop, connection.closed)]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
-    if not stop.is_set():
-        raise BusUnreachableError(
-            "the bus closed the connection for good", todo="its log says why; then start the validator again"
-        )
-
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = errors.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-@contextlib.asynccontextmanager
-async def _connected(settings: ConnectionSettings, stop: asyncio.Event) -> AsyncIterator[Connection | None]:
-    """A connection, tried for until there is one; ``None`` if ``stop`` came first.
-
-    Raises:
-        BusDeniedError: the bus refused the user; trying again would lock it out.
-        UsageError: the settings cannot be used.
-    """
-    async with contextlib.AsyncExitStack() as stack:
-        connection = None
-        tries = 0
-        while connection is None and not stop.is_set():
-            try:
-                connection = await stack.enter_async_context(connect(settings))
-            except BusUnreachableError as error:
-                _LOG.warning("validator.bus_away", error=error)
-                await _pause(reconnect_delay(settings, tries, random.random()), stop)  # noqa: S311 # no secret
-                tries += 1
-        yield connection
-
-
-async def _pause(seconds: float, stop: asyncio.Event) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await stop.wait()

@@ -6,7 +6,6 @@ machine cannot make it work either: a body has to be declared as JSON, and a bro
 
 import asyncio
 import contextlib
-import errno
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -22,6 +21,7 @@ from nodeworthy.bus.requests import ErrorCode, ErrorReply, NodesReply, NodesRequ
 from nodeworthy.bus.serving import read_timeout
 from nodeworthy.errors import BusBusyError, BusUnreachableError, PayloadError, UsageError
 from nodeworthy.processes import EventLog
+from nodeworthy.web import Counted, add_probes, listen
 from nodeworthy_validator.metrics import CONTENT_TYPE, Metrics
 from nodeworthy_validator.settings import Settings
 from nodeworthy_validator.web_replies import answer_errors, error_response, json_response
@@ -60,16 +60,6 @@ class _Desk:
     settings: Settings
     document: bytes
     in_work: int = 0
-
-    async def tell_health(self, _: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
-
-    async def tell_readiness(self, _: web.Request) -> web.Response:
-        reason = self.questions.why_not_ready()
-        return web.Response(text=f"{reason or 'ready'}\n", status=503 if reason else 200)
-
-    async def tell_metrics(self, _: web.Request) -> web.Response:
-        return web.Response(body=self.metrics.expose(), headers={"Content-Type": CONTENT_TYPE})
 
     async def tell_interface(self, _: web.Request) -> web.Response:
         return web.Response(body=self.document, content_type=_JSON)
@@ -165,7 +155,7 @@ async def serve_web(questions: Questions, metrics: Metrics, settings: Settings, 
         handler_cancellation=True,
     )
     try:
-        await _start(runner, settings.http_host, settings.http_port)
+        await listen(runner, settings.http_host, settings.http_port, "validator")
         yield
     finally:
         await runner.cleanup()
@@ -178,22 +168,6 @@ def make_application(desk: _Desk) -> web.Application:
     )
     application.router.add_post("/v1/validate", desk.validate)
     application.router.add_get("/v1/nodes", desk.list_nodes)
-    application.router.add_get("/healthz", desk.tell_health)
-    application.router.add_get("/readyz", desk.tell_readiness)
-    application.router.add_get("/metrics", desk.tell_metrics)
+    add_probes(application, Counted(desk.metrics.expose, CONTENT_TYPE), desk.questions.why_not_ready)
     application.router.add_get("/openapi.json", desk.tell_interface)
     return application
-
-
-async def _start(runner: web.AppRunner, host: str, port: int) -> None:
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, host, port).start()
-    except OSError as error:
-        is_taken = error.errno == errno.EADDRINUSE
-        why = "another program listens there" if is_taken else error.strerror or str(error)
-        raise UsageError(
-            f"HTTP cannot be served on {host}:{port}", why=why, todo="choose another --http-port"
-        ) from error
-    address = runner.addresses[0]
-    _LOG.info("validator.http_listening", host=address[0], port=address[1])

@@ -6,7 +6,7 @@ since it loads what rules are made of.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -58,53 +58,92 @@ class _NoteRow(msgspec.Struct, frozen=True, array_like=True):
     reason: str
 
 
-class PackedMemory(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A :class:`LabelMemory` as it travels; equal memories have equal bytes."""
+class _Tables(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A :class:`LabelMemory` without its inputs, as it travels."""
 
     givers: tuple[_GiverRow, ...] = ()
     origins: tuple[_Origin, ...] = ()
     groups: tuple[_Group, ...] = ()
-    inputs: Mapping[str, str] = {}
     notes: tuple[_NoteRow, ...] = ()
     left_out: int = 0
+
+
+class PackedMemory(NamedTuple):
+    """A :class:`LabelMemory` as it travels, in two parts; equal memories have equal bytes."""
+
+    tables: bytes
+    """Everything but the inputs: the same for all nodes that are labelled alike."""
+    inputs: bytes
+    """Set to digest: they differ between nodes also where the labels do not."""
 
 
 class LabelsRecord(Message, frozen=True, kw_only=True):
     """Bucket ``labels``: what one node is labelled, by which rules, from which facts."""
 
     node: str
-    memory: msgspec.Raw
-    """A :class:`PackedMemory`; what many nodes have in common is compared and kept without being decoded."""
+    tables: msgspec.Raw
+    """As in :class:`PackedMemory`; what many nodes have in common is compared and kept without being decoded."""
+    inputs: msgspec.Raw
+    """As in :class:`PackedMemory`."""
     node_uid: str = ""
     """Of the Node object that the facts belong to, where it is known."""
     rules_digest: str = ""
     """Of the rules and label settings that were in force when this was written; only a change of labels writes it anew."""
 
+    @property
+    def packed(self) -> PackedMemory:
+        """The memory."""
+        return PackedMemory(bytes(self.tables), bytes(self.inputs))
 
-def make_record(node: str, memory: LabelMemory, *, node_uid: str = "", rules_digest: str = "") -> LabelsRecord:
+
+def make_record(
+    node: str, memory: LabelMemory | PackedMemory, *, node_uid: str = "", rules_digest: str = ""
+) -> LabelsRecord:
     """The record of a memory."""
-    return LabelsRecord(
-        node=node, memory=msgspec.Raw(pack_memory(memory)), node_uid=node_uid, rules_digest=rules_digest
-    )
+    packed = memory if isinstance(memory, PackedMemory) else pack_memory(memory)
+    tables, inputs = msgspec.Raw(packed.tables), msgspec.Raw(packed.inputs)
+    return LabelsRecord(node=node, tables=tables, inputs=inputs, node_uid=node_uid, rules_digest=rules_digest)
 
 
-def pack_memory(memory: LabelMemory) -> bytes:
+def pack_memory(memory: LabelMemory) -> PackedMemory:
     """The memory as a record holds it."""
-    return msgspec.msgpack.encode(_Packing().pack(memory), order="deterministic")
+    tables = msgspec.msgpack.encode(_Packing().pack(memory), order="deterministic")
+    return PackedMemory(tables, pack_inputs(memory.inputs))
 
 
-def unpack_memory(data: bytes | memoryview) -> LabelMemory:
+def pack_inputs(inputs: Mapping[str, str]) -> bytes:
+    """One of the two parts of :func:`pack_memory`, which is all that differs between many nodes."""
+    return msgspec.msgpack.encode(inputs, order="deterministic")
+
+
+def unpack_memory(packed: PackedMemory) -> LabelMemory:
     """The memory that a record holds; the inverse of :func:`pack_memory`.
 
     Raises:
         PayloadError: it is no memory.
     """
+    inputs = unpack_inputs(packed.inputs)
     try:
-        return _unpack(msgspec.msgpack.decode(data, type=PackedMemory))
+        return _unpack(msgspec.msgpack.decode(packed.tables, type=_Tables), inputs)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise PayloadError("a record of labels holds no memory", why=str(error)) from error
+        raise PayloadError(_NO_MEMORY, why=str(error)) from error
     except IndexError as error:
-        raise PayloadError("a record of labels holds no memory", why="it names a row that its tables lack") from error
+        raise PayloadError(_NO_MEMORY, why="it names a row that its tables lack") from error
+
+
+def unpack_inputs(data: bytes) -> Mapping[str, str]:
+    """The inverse of :func:`pack_inputs`.
+
+    Raises:
+        PayloadError: they are no inputs.
+    """
+    try:
+        return msgspec.msgpack.decode(data, type=dict[str, str])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise PayloadError(_NO_MEMORY, why=str(error)) from error
+
+
+_NO_MEMORY = "a record of labels holds no memory"
 
 
 def decode_labels(data: bytes) -> LabelsRecord:
@@ -121,7 +160,7 @@ def decode_labels(data: bytes) -> LabelsRecord:
 
 def read_memory(data: bytes) -> LabelMemory:
     """What a body of bucket ``labels`` remembers; raises what :func:`decode_labels` and :func:`unpack_memory` raise."""
-    return unpack_memory(memoryview(decode_labels(data).memory))
+    return unpack_memory(decode_labels(data).packed)
 
 
 def read_live_labels(data: bytes) -> dict[str, str]:
@@ -146,15 +185,14 @@ class _Packing:
         self._origins: dict[_Origin, int] = {}
         self._groups: dict[tuple[int, str], dict[str, str]] = {}
 
-    def pack(self, memory: LabelMemory) -> PackedMemory:
+    def pack(self, memory: LabelMemory) -> _Tables:
         for key in sorted(memory.labels):
             self._add(key, memory.labels[key])
         notes = tuple(_NoteRow(self._giver(note.giver), note.outcome, note.reason) for note in memory.unresolved)
-        return PackedMemory(
+        return _Tables(
             givers=tuple(_GiverRow(giver.kind, giver.name, giver.part) for giver in self._givers),
             origins=tuple(self._origins),
             groups=tuple(_Group(origin, prefix, values) for (origin, prefix), values in self._groups.items()),
-            inputs=memory.inputs,
             notes=notes,
             left_out=memory.left_out,
         )
@@ -170,7 +208,7 @@ class _Packing:
         return self._givers.setdefault(giver, len(self._givers))
 
 
-def _unpack(packed: PackedMemory) -> LabelMemory:
+def _unpack(packed: _Tables, inputs: Mapping[str, str]) -> LabelMemory:
     givers = [Giver(row.kind, row.name, row.part) for row in packed.givers]
     labels = {
         group.prefix + name: _entry(_row(packed.origins, group.origin), value, givers)
@@ -179,7 +217,7 @@ def _unpack(packed: PackedMemory) -> LabelMemory:
     }
     return LabelMemory(
         labels=dict(sorted(labels.items())),
-        inputs=packed.inputs,
+        inputs=inputs,
         unresolved=tuple(_notes(packed.notes, givers)),
         left_out=packed.left_out,
     )

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from nodeworthy.bus.connecting import wait_for_end
 from nodeworthy.bus.connection import connect
 from nodeworthy.errors import (
     BusDeniedError,
@@ -21,7 +22,7 @@ from nodeworthy.errors import (
     RegistryError,
     UsageError,
 )
-from nodeworthy_resolver.app import _watch, run
+from nodeworthy_resolver.app import run
 from nodeworthy_resolver.settings import Settings
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ async def test_a_frozen_bus_is_waited_for(
 
 async def test_a_connection_that_was_closed_for_good_ends_it(cluster_bus: "Bus") -> None:
     async with connect(cluster_bus.settings("resolver")) as connection:
-        watching = asyncio.create_task(_watch(connection, asyncio.Event()), name="watch")
+        watching = asyncio.create_task(wait_for_end(connection, asyncio.Event(), "resolver"), name="watch")
         await asyncio.sleep(0)
         await connection.client.close()
         with pytest.raises(BusUnreachableError, match="for good"):

@@ -1,4 +1,4 @@
-"""The connection of a labeler: tried for until there is one, and watched until the end."""
+"""A service's connection: tried for until there is one, and watched until the end."""
 
 import asyncio
 import contextlib
@@ -10,29 +10,11 @@ from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.errors import BusUnreachableError
 from nodeworthy.processes import EventLog
 
-_LOG = EventLog("labeler")
-
-
-async def wait_for_end(connection: Connection, stop: asyncio.Event) -> None:
-    """Wait for ``stop``.
-
-    Raises:
-        BusUnreachableError: the connection, which reconnects for ever, was closed by a fault before.
-    """
-    waiting = [asyncio.create_task(event.wait(), name="end") for event in (stop, connection.closed)]
-    try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in waiting:
-            task.cancel()
-    if not stop.is_set():
-        raise BusUnreachableError(
-            "the bus closed the connection for good", todo="its log says why; then start the labeler again"
-        )
-
 
 @contextlib.asynccontextmanager
-async def connected(settings: ConnectionSettings, stop: asyncio.Event) -> AsyncIterator[Connection | None]:
+async def connected(
+    settings: ConnectionSettings, stop: asyncio.Event, service: str
+) -> AsyncIterator[Connection | None]:
     """A connection, tried for until there is one; ``None`` if ``stop`` came first.
 
     Raises:
@@ -46,10 +28,28 @@ async def connected(settings: ConnectionSettings, stop: asyncio.Event) -> AsyncI
             try:
                 connection = await stack.enter_async_context(connect(settings))
             except BusUnreachableError as error:
-                _LOG.warning("labeler.bus_away", error=str(error))
+                EventLog(service).warning(f"{service}.bus_away", error=str(error))
                 delay = reconnect_delay(settings, tries, random.random())  # noqa: S311 # no secret
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(delay):
                         await stop.wait()
                 tries += 1
         yield connection
+
+
+async def wait_for_end(connection: Connection, stop: asyncio.Event, service: str) -> None:
+    """Wait for ``stop``.
+
+    Raises:
+        BusUnreachableError: the connection, which reconnects for ever, was closed by a fault before.
+    """
+    waiting = [asyncio.create_task(event.wait(), name="end") for event in (stop, connection.closed)]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()
+    if not stop.is_set():
+        raise BusUnreachableError(
+            "the bus closed the connection for good", todo=f"its log says why; then start the {service} again"
+        )
