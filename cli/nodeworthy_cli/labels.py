@@ -35,7 +35,7 @@ class _Labels(click.Group):
     """A verb that lists labels unless its first argument is one of its other verbs."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not set(args) & {*self.commands, *ctx.help_option_names}:
+        if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
             args = ["list", *args]
         return super().parse_args(ctx, args)
 

@@ -32,7 +32,8 @@ from nodeworthy.errors import (
 from nodeworthy.features import FeatureSet, Snapshot
 from nodeworthy.labels import LabelEntry, LabelMemory, LabelState
 from nodeworthy.verdicts import Answer, NodeFacts, Wishes
-from nodeworthy_validator.app import run
+from nodeworthy_validator.app import Validator, run
+from nodeworthy_validator.following import Following
 from nodeworthy_validator.settings import Lifetimes
 
 if TYPE_CHECKING:
@@ -244,6 +245,8 @@ async def test_nodes_that_nobody_knows_are_unknown_and_are_counted(
         "n1": Answer.COMPATIBLE,
     }
     assert reply.totals[0].counts == {Answer.COMPATIBLE: 1, Answer.UNKNOWN: 1}
+    only = await reader.validate(image, only=(Answer.UNKNOWN,))
+    assert [verdict.node for verdict in only.verdicts] == ["broken"]
     [verdict] = (await reader.validate(image, node="nobody")).verdicts
     assert (verdict.verdict, verdict.findings[0].code) == (Answer.UNKNOWN, "node-unknown")
 
@@ -394,7 +397,8 @@ async def test_a_store_that_was_lost_leaves_answers_as_they_were_or_unknown(
 
 REPLICA = """
 import asyncio, sys, msgspec
-from nodeworthy_validator.app import run
+from nodeworthy_validator.app import Validator, run
+from nodeworthy_validator.following import Following
 from nodeworthy_validator.settings import Settings
 from nodeworthy.bus.connection_settings import ConnectionSettings
 settings = Settings(bus=msgspec.json.decode(sys.argv[1], type=ConnectionSettings))
@@ -555,6 +559,23 @@ async def test_http_gives_the_answers_of_the_bus_and_says_when_others_should_be_
             assert [one["verdict"] for one in (await said.json())["verdicts"]] == ["unknown"]
         bus.server.start()
         await eventually(is_ready)
+
+
+async def test_others_should_be_asked_while_what_is_known_may_be_old(bus: "Bus", reader: "Person") -> None:
+    validator = Validator(bus.validator())
+    assert validator.why_not_answering() == "there is no connection to the bus yet"
+    assert validator.why_not_ready() == "there is no connection to the bus"
+    validator.connection = reader.connection
+    validator.following = following = Following(
+        bus.store, validator.inventory, validator.labels, validator.metrics, pending_seconds=1
+    )
+    assert validator.why_not_ready() == "the facts of the nodes are being read"
+    following._nodes_complete.set()
+    assert validator.why_not_ready() == "the labels of the nodes are being read"
+    following._labels_complete.set()
+    assert (validator.why_not_answering(), validator.why_not_ready()) == ("", "")
+    following._watch.problem = "nobody listens"
+    assert (validator.why_not_answering(), validator.why_not_ready()) == ("", "nobody listens")
 
 
 async def test_a_busy_validator_says_so(bus: "Bus", reader: "Person", start: "Start") -> None:

@@ -133,6 +133,17 @@ def test_facts_are_unknown_and_not_absent_after_the_time_that_their_producer_sta
     assert state(inventory, "n1", "lab.set") is SetState.PRESENT
 
 
+@pytest.mark.parametrize(("catalogue", "expected"), [(None, SetState.UNKNOWN), (frozenset({"a.set"}), SetState.ABSENT)])
+def test_facts_that_are_over_say_no_more_of_other_sets_than_they_did(
+    catalogue: frozenset[str] | None, expected: SetState, inventory: Inventory, clock: Clock
+) -> None:
+    inventory.take(published("n1", A, expires=int(NOW) + 10, catalogue=catalogue))
+    assert state(inventory, "n1", "other.set") is expected
+    clock.now += 11
+    assert state(inventory, "n1", "a.set") is SetState.UNKNOWN
+    assert state(inventory, "n1", "other.set") is expected
+
+
 def test_facts_that_were_over_when_they_came_are_never_believed(inventory: Inventory) -> None:
     inventory.take(published("n1", A, expires=int(NOW) - 1))
     assert inventory.fleet.facts("n1").lookup("a.set").state is SetState.UNKNOWN

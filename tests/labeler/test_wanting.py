@@ -1,0 +1,94 @@
+"""What nodes should have, for many at once, is what the library says of each alone."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from nodeworthy.features import FeatureSet, Snapshot
+from nodeworthy.fleet import DETECTOR, Fleet
+from nodeworthy.labels import LabelSettings, compile_policy, want_labels
+from nodeworthy_labeler.rule_files import parse_rule_file
+from nodeworthy_labeler.rule_set import RuleSet, compile_rules
+from nodeworthy_labeler.wanting import want
+
+if TYPE_CHECKING:
+    from tests.labeler.conftest import MakeFacts
+
+RULES = b"""
+- name: avx
+  labels: {avx: "1", "vendor.com/release": "@system.osrelease.VERSION_ID"}
+  vars: {has-avx: "1"}
+  matchFeatures: [{feature: cpu.cpuid, matchExpressions: {AVX: {op: Exists}}}]
+- name: net
+  labels: {net: "1"}
+  matchFeatures: [{feature: network.device, matchExpressions: {name: {op: Exists}}}]
+- name: after
+  labels: {after: "1", "kubernetes.io/refused": "1"}
+  matchFeatures: [{feature: rule.matched, matchExpressions: {has-avx: {op: Exists}}}]
+- name: broken
+  labels: {broken: "1"}
+  matchFeatures: [{feature: cpu.cpuid, matchExpressions: {AVX: {op: Nonsense}}}]
+- name: other-avx
+  labels: {avx: "2"}
+  matchFeatures: [{feature: kernel.version, matchExpressions: {major: {op: Gt, value: ["4"]}}}]
+"""
+
+
+def rule_set(text: bytes = RULES, settings: LabelSettings | None = None) -> RuleSet:
+    return compile_rules(parse_rule_file(text, "rules.yaml"), compile_policy(settings))
+
+
+def fill(nodes: Mapping[str, Snapshot]) -> Fleet:
+    fleet = Fleet()
+    for node, snapshot in nodes.items():
+        fleet.update(node, DETECTOR, snapshot)
+    return fleet
+
+
+def test_recorded_machines_want_what_each_wants_alone(machines: Mapping[str, Snapshot]) -> None:
+    nodes = {f"{name}-{number}": snapshot for number in range(2) for name, snapshot in machines.items()}
+    rules = rule_set()
+    found = want(fill(nodes), rules, list(nodes))
+    for node, snapshot in nodes.items():
+        assert found[node] == want_labels(snapshot, rules.policy, rules.chain)
+
+
+def test_unknown_sets_and_settings_count_as_they_do_for_one_node(machines: Mapping[str, Snapshot]) -> None:
+    settings = LabelSettings(auto_prefix=False)
+    rules = rule_set(settings=settings)
+    nodes = (
+        {
+            name: msgspec.structs.replace(snapshot, contents={})  # listed in the catalogue and not delivered
+            for name, snapshot in machines.items()
+        }
+        | dict(list(machines.items())[:1])
+    )
+    found = want(fill(nodes), rules, list(nodes))
+    assert any(one.unresolved for one in found.values())
+    for node, snapshot in nodes.items():
+        assert found[node] == want_labels(snapshot, rules.policy, rules.chain)
+
+
+def test_short_names_of_features_d_yield_to_every_full_one(facts: "MakeFacts") -> None:
+    machine = FeatureSet(attributes={"major": "6", "minor": "1", "revision": "0", "full": "6.1.0"})
+    snapshot = facts({"kernel-version.major": "5"}, {"kernel.version": machine})
+    found = want(fill({"n1": snapshot}), rule_set(b"[]"), ["n1"])
+    assert found["n1"] == want_labels(snapshot, compile_policy(), rule_set(b"[]").chain)
+    assert found["n1"].labels["feature.node.kubernetes.io/kernel-version.major"].value == "6"
+
+
+def test_nodes_that_are_alike_share_one_record_and_those_with_other_contents_share_its_labels(
+    facts: "MakeFacts",
+) -> None:
+    def node(name: str) -> Snapshot:
+        return facts({"a": "1"}, {"network.device": FeatureSet(instances=({"name": name},))})
+
+    found = want(fill({"n1": node("x"), "n2": node("x"), "n3": node("y")}), rule_set(), ["n1", "n2", "n3"])
+    assert found["n1"] is found["n2"]
+    assert found["n3"].labels is found["n1"].labels
+    assert found["n3"].inputs["network.device"] != found["n1"].inputs["network.device"]
+
+
+def test_no_nodes_want_nothing() -> None:
+    assert want(Fleet(), rule_set(), []) == {}
