@@ -1,6 +1,7 @@
 """The labeler as a whole: real servers, recorded machines as nodes, and what happens to both."""
 
 import asyncio
+import dataclasses
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -153,6 +154,14 @@ async def test_a_folder_of_rules_that_goes_away_changes_nothing(
 async def test_a_folder_of_rules_that_is_not_there_is_told_at_the_start(start: "Start") -> None:
     labeler = await start(wait=False, rules=Path("/nowhere/rules"))
     with pytest.raises(UsageError, match="/nowhere/rules"):
+        await labeler.task
+    labeler.task = asyncio.create_task(asyncio.sleep(0))
+
+
+async def test_requests_that_outlast_the_lease_are_refused_as_a_setting(bus: "Bus", start: "Start") -> None:
+    slow = dataclasses.replace(bus.settings().bus, request_seconds=1.0)
+    labeler = await start(wait=False, bus=slow)
+    with pytest.raises(UsageError, match="a request to the bus may take 1 s, which is too long"):
         await labeler.task
     labeler.task = asyncio.create_task(asyncio.sleep(0))
 
