@@ -33,7 +33,14 @@ def test_no_more_text_is_kept_than_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "version: v9", SPEC.format(weight="heavy"), SPEC.replace("matchFeatures", "matchFeature"), "\ud800"]
+    "text",
+    [
+        "{",
+        "version: v9",
+        SPEC.format(weight="heavy"),
+        SPEC.format(weight=1).replace("matchFeatures", "matchFeature"),
+        "\ud800",
+    ],
 )
 def test_a_text_that_is_wrong_in_any_part_is_refused(text: str) -> None:
     with pytest.raises(DocumentError):
