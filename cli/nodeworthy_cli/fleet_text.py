@@ -36,7 +36,8 @@ def _counts(counts: Mapping[Answer, int]) -> str:
     if not counts:
         return "no node has published facts yet, or none may be meant"
     told = ", ".join(f"{counts[answer]:,} {answer.value}" for answer in Answer if answer in counts)
-    return f"of {sum(counts.values()):,} nodes: {told}"
+    total = sum(counts.values())
+    return f"of {total:,} {'node' if total == 1 else 'nodes'}: {told}"
 
 
 def _row(group: NodeGroup) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ The file is read when a registry first asks who we are, so that public images ne
 import asyncio
 import base64
 import binascii
+import contextlib
 import json
 import re
 from dataclasses import dataclass, field, replace
@@ -215,8 +216,21 @@ async def _converse(process: asyncio.subprocess.Process, key: str, program: str,
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+            await _bury(process, process.stdout)
     return output
+
+
+_BURIAL_SECONDS = 2.0
+"""For a program that was killed: its end is there at once, unless a child of its own holds the pipe."""
+
+
+async def _bury(process: asyncio.subprocess.Process, stdout: asyncio.StreamReader) -> None:
+    """Wait for the end of a killed program; its pipe is emptied first, since asyncio waits for a pipe that is full too."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_BURIAL_SECONDS):
+            while await stdout.read(65536):
+                pass
+            await process.wait()
 
 
 async def _read_all(stream: asyncio.StreamReader, program: str) -> bytes:
