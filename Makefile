@@ -3,7 +3,7 @@ BIN := .venv/bin
 
 .PHONY: run demo test lint format bench servers clean
 
-run: .venv/.run
+run: demo
 	@exec $(BIN)/nodeworthy up
 
 demo: .venv/.run
