@@ -17,9 +17,10 @@ import pytest
 
 from nodeworthy import platforms, verdicts
 from nodeworthy.bus import payloads
+from nodeworthy.bus.client import Msg
 from nodeworthy.bus.keys import DETECTOR, labels_key, program, snapshot_key
 from nodeworthy.bus.labels import make_record
-from nodeworthy.bus.names import VALIDATOR_SERVICE, Bucket, Endpoint
+from nodeworthy.bus.names import TIMEOUT_HEADER, VALIDATOR_SERVICE, Bucket, Endpoint
 from nodeworthy.bus.records import VERSION
 from nodeworthy.bus.requests import ErrorReply, NodesReply, Require, Undeclared, ValidateReply
 from nodeworthy.errors import (
@@ -266,7 +267,7 @@ async def test_a_set_that_never_comes_is_unknown_and_never_compatible(
 
 
 @pytest.mark.usefixtures("resolver")
-async def test_what_changes_on_the_bus_changes_the_answer_within_a_second(
+async def test_what_changes_on_the_bus_changes_the_answer_before_the_next_poll(
     bus: "Bus", reader: "Person", registry: "Registry", start: "Start", eventually: "Eventually"
 ) -> None:
     image = await registry.push("app", spec=CARD)
@@ -280,7 +281,7 @@ async def test_what_changes_on_the_bus_changes_the_answer_within_a_second(
         return await answer(reader, image) is Answer.COMPATIBLE
 
     await eventually(is_compatible)
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 3  # some 20 ms; the poll comes every 5 s
     await bus.store.remove(Bucket.NODES, snapshot_key("n1", DETECTOR))
 
     async def is_gone() -> bool:
@@ -323,6 +324,7 @@ async def test_pages_go_on_with_any_replica_and_list_each_verdict_once(
         reply = await reader.validate(images=images, limit=5, cursor=cursor)
         listed += [(verdict.image, verdict.node) for verdict in reply.verdicts]
         cursor, pages = reply.cursor, pages + 1
+        assert pages < 20
     assert listed == [(image, name) for image in images for name in names]
     only = await reader.validate(images=images, only=(Answer.COMPATIBLE,))
     assert [verdict.node for verdict in only.verdicts] == names[:11]
@@ -332,6 +334,7 @@ async def test_pages_go_on_with_any_replica_and_list_each_verdict_once(
         assert page.total == 23
         listed += [(one.node, one.platform) for one in page.nodes]
         cursor = page.cursor
+        assert len(listed) <= 23
     assert listed == [(name, "linux/amd64") for name in names]
 
 
@@ -555,7 +558,9 @@ async def test_http_gives_the_answers_of_the_bus_and_says_when_others_should_be_
             return not await is_ready()
 
         await eventually(is_not_ready)
-        async with session.post("/v1/validate", json={"image": image}) as said:  # of nodes it knows, of images nothing
+        hurry = {TIMEOUT_HEADER: "500"}
+        async with session.post("/v1/validate", json={"image": image}, headers=hurry) as said:
+            # Of nodes it knows what it knew, of images nothing.
             assert [one["verdict"] for one in (await said.json())["verdicts"]] == ["unknown"]
         bus.server.start()
         await eventually(is_ready)
@@ -588,12 +593,17 @@ async def test_a_busy_validator_says_so(bus: "Bus", reader: "Person", start: "St
 async def test_it_ends_while_requests_are_in_work(bus: "Bus", reader: "Person", start: "Start") -> None:
     await bus.publish("n1", node())
     running = await start()
-    # Without a resolver the question is asked again and again.
-    asking = asyncio.create_task(reader.validate("example.com/app:1", seconds=15))
-    await asyncio.sleep(0.2)
-    begun = time.monotonic()
-    await running.end()
-    assert time.monotonic() - begun < 9
+    asked = asyncio.Event()
+
+    async def hear(_: Msg) -> None:
+        asked.set()  # and never answers
+
+    async with bus.admin.subscribed(bus.store.names.endpoint(Endpoint.RESOLVE), hear):
+        asking = asyncio.create_task(reader.validate("example.com/app:1", seconds=15))
+        await asked.wait()
+        begun = time.monotonic()
+        await running.end()
+        assert time.monotonic() - begun < 9
     asking.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await asking
@@ -607,10 +617,11 @@ async def test_it_ends_when_it_may_not_read_what_it_needs(bus: "Bus") -> None:
 
 async def test_it_waits_for_a_bus_and_ends_without_one(bus: "Bus", start: "Start") -> None:
     bus.server.kill()
+    await (await start(wait=False)).end()
     running = await start(wait=False)
-    await asyncio.sleep(0.1)
-    assert not running.ready.is_set()
-    await running.end()
+    bus.server.start()
+    async with asyncio.timeout(20):
+        await running.ready.wait()
 
 
 @pytest.mark.usefixtures("resolver")
