@@ -10,9 +10,6 @@ from nodeworthy_cli.main import VERBS
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").glob("*.md"))]
 
-PLANNED: set[str] = set()
-"""Verbs that the roadmap names and that are not there yet; they may stand in docs/roadmap.md only."""
-
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_between_documents_lead_somewhere(path: Path) -> None:
@@ -22,9 +19,8 @@ def test_links_between_documents_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_in_documents_exist(path: Path) -> None:
-    known = set(VERBS) | (PLANNED if path.name == "roadmap.md" else set())
     for verb in re.findall(r"(?:^\$ |`)nodeworthy ([a-z][a-z-]*)", path.read_text(), re.MULTILINE):
-        assert verb in known, f"{path.name} shows: nodeworthy {verb}"
+        assert verb in VERBS, f"{path.name} shows: nodeworthy {verb}"
 
 
 def test_the_readme_names_the_two_commands() -> None:
