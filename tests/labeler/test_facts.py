@@ -10,6 +10,7 @@ from nodeworthy.bus.nodes import NodeProblem, NodeRemoved, PublishedSnapshot
 from nodeworthy.bus.records import Session
 from nodeworthy.features import Snapshot
 from nodeworthy.fleet import Fleet, Limits
+from nodeworthy.labels import FactsMark
 from nodeworthy_labeler.facts import NodeTable
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def said(
 ) -> PublishedSnapshot:
     identity = Identity(node, producer, Session("boot", 1), f"uid-{node}")
     message = compose(snapshot, identity, sequence=1, expires=expires).message
-    return PublishedSnapshot(node, producer, revision, 0.0, message, snapshot, {})
+    return PublishedSnapshot(node, producer, revision, float(revision), message, snapshot, {})
 
 
 def test_a_change_names_its_node_and_a_renewal_does_not(table: NodeTable, facts: "MakeFacts") -> None:
@@ -49,6 +50,19 @@ def test_a_change_names_its_node_and_a_renewal_does_not(table: NodeTable, facts:
     assert table.take(said("n1", facts({"a": "1"}))) is None
     assert table.take(said("n1", facts({"a": "2"}))) == "n1"
     assert table.uid("n1") == "uid-n1"
+
+
+def test_the_mark_of_a_node_is_its_newest_message_and_a_withdrawal_is_one(table: NodeTable, facts: "MakeFacts") -> None:
+    assert table.mark("n1") == FactsMark()
+    table.take(said("n1", facts({"a": "1"}), revision=7))
+    table.take(said("n1", facts({"p": "1"}), PROGRAM, revision=5))
+    assert table.mark("n1") == FactsMark(7, 7.0)
+    table.take(NodeRemoved("n1", PROGRAM, is_lost=False, revision=9))
+    assert table.mark("n1") == FactsMark(9, 7.0)
+    table.take(NodeRemoved("n1", DETECTOR, is_lost=False, revision=10))
+    table.forget("n1")
+    assert table.mark("n1") == FactsMark()
+    assert table.withdrawn == set()
 
 
 def test_facts_that_are_lost_stay(table: NodeTable, facts: "MakeFacts") -> None:

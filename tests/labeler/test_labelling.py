@@ -6,11 +6,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from nodeworthy.errors import BusUnreachableError, PayloadError
 from nodeworthy.features import Snapshot
-from nodeworthy.fleet import DETECTOR, Fleet
-from nodeworthy.labels import LabelSettings, NodeLabels, Plan, TargetState
+from nodeworthy.fleet import DETECTOR, Fleet, Provenance
+from nodeworthy.labels import FactsMark, LabelSettings, NodeLabels, Plan, TargetState
 from nodeworthy_labeler import labelling
 from nodeworthy_labeler.facts import NodeTable
 from nodeworthy_labeler.labelling import Labelling
@@ -34,11 +35,13 @@ class MemoryTarget:
         self.errors: dict[str, list[Exception]] = {}
         self.refusals: dict[str, int] = {}
         self.calls = 0
+        self.facts = FactsMark()
+        """From which all records were made."""
 
     async def read(self, _node: str) -> TargetState:
-        return NONE
+        return structs.replace(NONE, facts=self.facts)
 
-    async def carry_out(self, node: str, _state: TargetState, plan: Plan) -> bool:
+    async def carry_out(self, node: str, _state: TargetState, plan: Plan, _facts: FactsMark) -> bool:
         self.calls += 1
         if self.errors.get(node):
             raise self.errors[node].pop()
@@ -67,17 +70,26 @@ class World:
         self.members = Members("me", lambda: self.now, Membership())
         self.members.is_ready = True
         self.metrics = Metrics()
-        self.labelling = Labelling(self.table, self.target, self.members, self.metrics, settings)
+        self.labelling = Labelling(
+            self.table, self.target, self.members, self.metrics, settings, has_read=self._has_read
+        )
+        self.unread: set[str] = set()
+        """Nodes of which the bus has newer facts."""
+        self.asked: list[str] = []
         self.labelling.rules = read_rules(None, LabelSettings())
         self.labelling.is_open = True
 
     def beat(self) -> None:
         self.members.hear(self.members.make_beat())
 
-    def say(self, nodes: Sequence[str], snapshot: Snapshot) -> None:
+    def say(self, nodes: Sequence[str], snapshot: Snapshot, revision: int = 1) -> None:
         for node in nodes:
-            self.table.fleet.update(node, DETECTOR, snapshot)
+            self.table.fleet.update(node, DETECTOR, snapshot, Provenance(revision=revision, timestamp=revision))
         self.labelling.mark(nodes)
+
+    async def _has_read(self, node: str) -> bool:
+        self.asked.append(node)
+        return node not in self.unread
 
     def failures(self) -> float:
         return self.metrics.registry.get_sample_value("nodeworthy_labeler_node_failures_total") or 0
@@ -239,3 +251,66 @@ async def test_nodes_of_others_are_passed_over(
         await eventually(are_there)
     assert sorted(world.target.labels) == sorted(mine)
     assert 0 < len(mine) < len(nodes)
+
+
+@pytest.mark.parametrize("newer", [FactsMark(2, 1.0), FactsMark(1, 2.0)])
+async def test_a_record_from_facts_that_were_not_read_yet_is_not_written_over(
+    world: World, working: Working, facts: "MakeFacts", eventually: "Eventually", newer: FactsMark
+) -> None:
+    world.beat()
+    world.target.facts = newer
+    world.unread = {"n1"}
+    world.say(["n1", "n2"], facts({"a": "0"}))
+
+    async def is_asked_again() -> bool:
+        return world.asked.count("n1") > 2
+
+    async with working():
+        await eventually(is_asked_again)
+        # What others wrote from a store that was lost since is written over: all that is there now was read.
+        assert list(world.target.labels) == ["n2"]
+        world.unread.clear()
+        world.say(["n1"], facts({"a": "1"}), revision=2)
+
+        async def is_there() -> bool:
+            return world.target.labels.get("n1") == LABELS
+
+        await eventually(is_there)
+
+
+async def test_the_bus_is_not_asked_for_newer_facts_where_the_record_knows_of_none(
+    world: World, working: Working, facts: "MakeFacts", eventually: "Eventually"
+) -> None:
+    world.beat()
+    world.target.facts = FactsMark(1, 1.0)
+    world.say(["n1"], facts({"a": "1"}))
+
+    async def is_there() -> bool:
+        return world.target.labels == {"n1": LABELS}
+
+    async with working():
+        await eventually(is_there)
+    assert world.asked == []
+
+
+async def test_facts_that_come_while_the_bus_is_asked_are_looked_at_before_anything_is_written(
+    world: World, working: Working, facts: "MakeFacts", eventually: "Eventually", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def has_read(_node: str) -> bool:
+        if not world.asked:
+            world.asked.append("n1")
+            world.say(["n1"], facts({"a": "1"}), revision=2)
+        return True
+
+    monkeypatch.setattr(world.labelling, "_has_read", has_read)
+    world.beat()
+    world.target.facts = FactsMark(2, 2.0)
+    world.say(["n1"], facts({"a": "0"}))
+
+    async def is_there() -> bool:
+        return "n1" in world.target.labels
+
+    async with working():
+        await eventually(is_there)
+    assert world.target.labels["n1"] == LABELS
+    assert world.target.calls == 1

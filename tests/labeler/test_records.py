@@ -7,13 +7,14 @@ import pytest
 from nodeworthy.bus import payloads
 from nodeworthy.bus.labels import make_record
 from nodeworthy.bus.watching import Complete, Put, Removed
-from nodeworthy.labels import LabelEntry, LabelMemory, LabelState
+from nodeworthy.labels import FactsMark, LabelEntry, LabelMemory, LabelState
 from nodeworthy_labeler.memories import Memories
 from nodeworthy_labeler.records import Records
 
 ONE = LabelMemory({"x.org/a": LabelEntry(LabelState.APPLIED, "1"), "x.org/b": LabelEntry(LabelState.KEPT, "1")})
 TWO = LabelMemory({"x.org/a": LabelEntry(LabelState.APPLIED, "2")})
 AGAIN = Complete(is_first=False)
+FACTS = FactsMark(5, 6.0)
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def memory_of(records: Records, node: str) -> LabelMemory | None:
 def test_a_record_of_somebody_else_is_news_and_an_own_one_is_none(records: Records) -> None:
     assert records.take(put("n1", ONE, 1)) == ["n1"]
     assert records.take(put("n1", ONE, 1)) == []
-    records.note_written("n1", records.memories.pack(TWO), 2)
+    records.note_written("n1", records.memories.pack(TWO), 2, FACTS)
     assert records.take(put("n1", TWO, 2)) == []
     assert records.take(put("n1", ONE, 3)) == ["n1"]
     assert memory_of(records, "n1") == ONE
@@ -47,9 +48,21 @@ def test_a_record_that_is_gone_is_remembered_and_to_be_written_again(records: Re
     assert memory_of(records, "n1") == ONE
 
 
+def test_a_record_tells_from_which_facts_it_was_made_and_one_that_was_removed_may_be_from_any(records: Records) -> None:
+    data = payloads.encode(make_record("n1", ONE, facts=FACTS))
+    records.take(Put("n1", data, 1, 0.0))
+    assert records.get("n1").facts == FACTS
+    records.take(Removed("n1", is_lost=False, revision=3))
+    record = records.get("n1")
+    assert (record.is_stored, record.revision) == (False, 3)
+    assert FactsMark(2**62, 1e12).is_behind(record.facts)
+    records.take(Removed("n2", is_lost=False, revision=4))
+    assert records.get("n2").revision == 4
+
+
 def test_a_written_record_that_no_watch_has_seen_is_doubted_after_everything_was_read_again(records: Records) -> None:
-    records.note_written("n1", records.memories.pack(ONE), 1)
-    records.note_written("n2", records.memories.pack(ONE), 2)
+    records.note_written("n1", records.memories.pack(ONE), 1, FACTS)
+    records.note_written("n2", records.memories.pack(ONE), 2, FACTS)
     records.take(put("n2", ONE, 2))
     assert records.take(AGAIN) == ["n1"]
     assert not records.get("n1").is_stored

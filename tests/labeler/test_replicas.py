@@ -134,10 +134,6 @@ async def test_a_labeler_that_is_killed_under_load_loses_no_change_and_none_is_u
     assert history.is_monotonic()
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="known, on a busy machine: a thawed labeler may write from facts that it read before; docs/roadmap.md",
-)
 async def test_a_labeler_that_was_frozen_undoes_nothing_of_what_others_did_meanwhile(
     bus: "Bus", facts: "MakeFacts", start_process: "StartProcess", eventually: "Eventually"
 ) -> None:

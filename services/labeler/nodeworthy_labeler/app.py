@@ -86,9 +86,11 @@ class Labeler:
         self.table = NodeTable(Fleet(), time.time)
         self.records = Records(Memories())
         self.target = BucketTarget(store, self.records, self._stamp)
-        self.labelling = Labelling(self.table, self.target, self.members, metrics, settings)
-        self.inputs = Inputs(self._open)
         self.nodes = NodeReader(store, watch_settings=settings.watch)
+        self.labelling = Labelling(
+            self.table, self.target, self.members, metrics, settings, has_read=self.nodes.has_told
+        )
+        self.inputs = Inputs(self._open)
         self.watch = Watch(store, Bucket.LABELS, settings=settings.watch)
         self.repairs = Repairs(store, self.nodes.sets)
         self.streams = Streams(store, settings, lambda: self.nodes.problem or self.watch.problem)

@@ -13,7 +13,7 @@ from nodeworthy.bus.labels import PackedMemory, make_record
 from nodeworthy.bus.names import Bucket
 from nodeworthy.bus.store import Store
 from nodeworthy.errors import BusConflictError, PayloadVersionError
-from nodeworthy.labels import Plan, TargetState, labels_of_memory
+from nodeworthy.labels import FactsMark, Plan, TargetState, labels_of_memory
 from nodeworthy_labeler.memories import Packed
 from nodeworthy_labeler.records import Records
 
@@ -50,11 +50,11 @@ class BucketTarget:
             raise PayloadVersionError(f"the labels of node {node} are kept by a newer labeler", why=record.newer)
         token = str(record.revision)
         if record.packed is None:
-            return TargetState(_NO_LABELS, None, token)
+            return TargetState(_NO_LABELS, None, token, record.facts)
         known = self._records.memories.unpack(record.packed)
-        return TargetState(known.labels, known.memory, token)
+        return TargetState(known.labels, known.memory, token, record.facts)
 
-    async def carry_out(self, node: str, state: TargetState, plan: Plan) -> bool:
+    async def carry_out(self, node: str, state: TargetState, plan: Plan, facts: FactsMark) -> bool:
         """Write the memory, which is the labels too, if it is new or the bucket lost it.
 
         Raises:
@@ -63,14 +63,14 @@ class BucketTarget:
         record = self._records.get(node)
         if record.is_stored and not plan.is_memory_new:
             return True
-        return await self._write(node, self._records.memories.pack(plan.memory), int(state.token))
+        return await self._write(node, self._records.memories.pack(plan.memory), int(state.token), facts)
 
     async def restore(self, node: str) -> bool:
         """Put a lost record of a node of which nobody speaks as it was; raises what :meth:`carry_out` raises."""
         record = self._records.get(node)
         if record.is_stored or record.packed is None:
             return True
-        return await self._write(node, record.packed, record.revision)
+        return await self._write(node, record.packed, record.revision, record.facts)
 
     async def forget(self, node: str) -> bool:
         """Remove the record of a node that is gone; raises what :meth:`carry_out` raises."""
@@ -87,9 +87,9 @@ class BucketTarget:
         self._records.forget(node)
         return True
 
-    async def _write(self, node: str, packed: Packed, expected: int) -> bool:
+    async def _write(self, node: str, packed: Packed, expected: int, facts: FactsMark) -> bool:
         memory = PackedMemory(packed.tables.data, packed.inputs.data)
-        record = make_record(node, memory, **self._stamp(node)._asdict())
+        record = make_record(node, memory, **self._stamp(node)._asdict(), facts=facts)
         try:
             revision = await self._store.put(
                 Bucket.LABELS, labels_key(node), payloads.encode(record), expected=expected
@@ -98,7 +98,7 @@ class BucketTarget:
             await self._look_again(node)
             return False
         self.written += 1
-        self._records.note_written(node, packed, revision)
+        self._records.note_written(node, packed, revision, facts)
         return True
 
     async def _look_again(self, node: str) -> None:

@@ -14,6 +14,7 @@ from nodeworthy.bus.keys import Producer as Key
 from nodeworthy.bus.nodes import NodeChange, NodeProblem, NodeRemoved, PublishedSnapshot
 from nodeworthy.errors import UsageError
 from nodeworthy.fleet import Fleet, Producer, ProducerKind, Provenance
+from nodeworthy.labels import FactsMark
 from nodeworthy.processes import EventLog
 
 _LOG = EventLog("labeler")
@@ -36,10 +37,25 @@ class NodeTable:
         self._ends: list[tuple[float, str, Key, int]] = []
         self._revisions: dict[tuple[str, Key], int] = {}
         """Of the snapshots whose time will be over."""
+        self._withdrawals: dict[str, int] = {}
+        """Node to the revision of the last withdrawal of one of its producers."""
 
     def uid(self, node: str) -> str:
         """The uid of the Node object, where the node's detector knows it."""
         return self._uids.get(node, "")
+
+    def mark(self, node: str) -> FactsMark:
+        """How far the facts of a node have been read."""
+        read = [report.provenance for report in self.fleet.reports(node).values()]
+        return FactsMark(
+            max([self._withdrawals.get(node, 0), *(one.revision for one in read)]),
+            max([0.0, *(one.timestamp for one in read)]),
+        )
+
+    def forget(self, node: str) -> None:
+        """A node that everybody withdrew has no labels any more."""
+        self.withdrawn.discard(node)
+        self._withdrawals.pop(node, None)
 
     def take(self, change: NodeChange) -> str | None:
         """Learn from the reader; the node, if its facts are others now."""
@@ -49,6 +65,7 @@ class NodeTable:
             self.refused += 1  # the reader has logged it
         elif isinstance(change, NodeRemoved):
             if not change.is_lost:
+                self._withdrawals[change.node] = change.revision
                 return self._withdraw(change.node, change.producer)
             _LOG.debug("labeler.facts_lost", node=change.node, producer=str(change.producer))
         return None

@@ -5,11 +5,11 @@ then. So nothing queues up, and a change that comes while a node is in work is s
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, Protocol
 
 from nodeworthy.errors import BusError, NodeworthyError, PayloadError
-from nodeworthy.labels import LabelTarget, WantedLabels
+from nodeworthy.labels import FactsMark, LabelTarget, WantedLabels
 from nodeworthy.processes import EventLog
 from nodeworthy_labeler.facts import NodeTable
 from nodeworthy_labeler.members import Members
@@ -35,12 +35,27 @@ class Target(LabelTarget, Protocol):
         """Let go of a node that is gone; ``False``: read it and try again."""
 
 
+class _Wish(NamedTuple):
+    """What one node should have, and from which facts."""
+
+    labels: WantedLabels
+    facts: FactsMark
+
+
 class Labelling:
     """Marks nodes and works on them; :meth:`run` does the work, the rest may be called at any time."""
 
     def __init__(
-        self, table: NodeTable, target: Target, members: Members, metrics: Metrics, settings: Settings
+        self,
+        table: NodeTable,
+        target: Target,
+        members: Members,
+        metrics: Metrics,
+        settings: Settings,
+        *,
+        has_read: Callable[[str], Awaitable[bool]],
     ) -> None:
+        """``has_read`` asks the bus whether the table has all facts of a node."""
         self.rules: RuleSet | None = None
         """What is in force; nothing is done before there are any."""
         self.is_open = False
@@ -52,6 +67,7 @@ class Labelling:
         self._members = members
         self._metrics = metrics
         self._settings = settings
+        self._has_read = has_read
         self._marked: dict[str, None] = {}
         self._wake = asyncio.Event()
 
@@ -94,12 +110,13 @@ class Labelling:
     async def _work(self, batch: list[str], rules: RuleSet) -> list[str]:
         """Work on some nodes; those that are to be tried again."""
         wanted = self._want([node for node in batch if node in self._table.fleet], rules)
+        wishes = {node: _Wish(labels, self._table.mark(node)) for node, labels in wanted.items()}
         plans = Plans(rules.policy.settings.max_labels)
         waiting = iter(batch)
         failed: list[str] = []
         async with asyncio.TaskGroup() as group:
             for number in range(min(self._settings.pace.writes, len(batch))):
-                group.create_task(self._settle_all(waiting, wanted, plans, failed), name=f"labels {number}")
+                group.create_task(self._settle_all(waiting, wishes, plans, failed), name=f"labels {number}")
         self._note_problem("" if not failed else self.problem)
         return failed
 
@@ -115,11 +132,11 @@ class Labelling:
             return {}
 
     async def _settle_all(
-        self, waiting: Iterator[str], wanted: Mapping[str, WantedLabels], plans: Plans, failed: list[str]
+        self, waiting: Iterator[str], wishes: Mapping[str, _Wish], plans: Plans, failed: list[str]
     ) -> None:
         for node in waiting:
             try:
-                is_settled = await self._settle(node, wanted.get(node), plans)
+                is_settled = await self._settle(node, wishes.get(node), plans)
             except PayloadError as error:  # a newer program's record, or one too large: trying again changes nothing
                 self._note_failure(node, error)
             except BusError as error:
@@ -132,27 +149,37 @@ class Labelling:
                 if not is_settled:
                     failed.append(node)
 
-    async def _settle(self, node: str, wanted: WantedLabels | None, plans: Plans) -> bool:
+    async def _settle(self, node: str, wish: _Wish | None, plans: Plans) -> bool:
         """Bring one node to what it should have; ``False``: it has to be tried again."""
         for _ in range(_TRIES):
             if not self._has_lease():
                 return False
             if not self._members.is_mine(node):
                 return True
-            if wanted is not None:
+            if wish is not None:
                 state = await self._target.read(node)
-                is_done = await self._target.carry_out(node, state, plans.make(wanted, state))
+                if wish.facts.is_behind(state.facts) and not await self._is_newest(node):
+                    return False
+                is_done = await self._target.carry_out(node, state, plans.make(wish.labels, state), wish.facts)
             elif node in self._table.fleet:
                 return True  # what it should have could not be computed
             elif node in self._table.withdrawn:
                 is_done = await self._target.forget(node)
                 if is_done:
-                    self._table.withdrawn.discard(node)
+                    self._table.forget(node)
             else:
                 is_done = await self._target.restore(node)
             if is_done:
                 return True
         return False
+
+    async def _is_newest(self, node: str) -> bool:
+        """Whether what the node should have was made from its last facts.
+
+        Whoever was frozen, or has just got the node from another labeler, may know the record that others wrote and not yet
+        the facts that they had read: the revision that a write replaces tells nothing of that.
+        """
+        return await self._has_read(node) and node not in self._marked
 
     async def _pause(self, failures: int) -> None:
         """Wait after a failure; without one only let others work, since a batch without writes never waits."""

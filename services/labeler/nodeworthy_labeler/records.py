@@ -3,6 +3,7 @@
 A record that is gone without a word is still known here, and so can be put again: a store that was wiped changes no label.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from nodeworthy.bus.keys import parse_labels_key
 from nodeworthy.bus.labels import decode_labels
 from nodeworthy.bus.watching import Change, Complete, Removed
 from nodeworthy.errors import PayloadError, PayloadVersionError, UsageError
-from nodeworthy.labels import LabelState
+from nodeworthy.labels import NO_FACTS, FactsMark, LabelState
 from nodeworthy.processes import EventLog
 from nodeworthy_labeler.memories import Memories, Packed
 
@@ -30,9 +31,14 @@ class Record:
     """Whether the bucket holds it; if not, it was lost or cannot be read, and is to be written again."""
     newer: str = ""
     """Why it must not be written: a newer program wrote it."""
+    facts: FactsMark = NO_FACTS
+    """From which facts it was made."""
 
 
 NONE = Record()
+
+_ANY_FACTS = FactsMark(2**63, math.inf)
+"""Somebody removed the record, and it does not tell from which facts."""
 
 
 class Records:
@@ -74,8 +80,7 @@ class Records:
             return []
         before = self.get(node)
         if isinstance(change, Removed):
-            # Under another revision that nobody knows yet: the next write finds out.
-            self._set(node, replace(before, is_stored=False, revision=0))
+            self.note_missing(node, change.revision)
         elif change.revision != before.revision or not before.is_stored:
             self.learn(node, change.data, change.revision)
         self._unseen.discard(node)
@@ -93,7 +98,8 @@ class Records:
         """Note what is stored under a revision; what cannot be read is to be written over, if no newer program wrote it."""
         before = self.get(node)
         try:
-            packed = self.memories.intern(decode_labels(data).packed)
+            record = decode_labels(data)
+            packed = self.memories.intern(record.packed)
         except PayloadVersionError as error:
             _LOG.warning("labeler.newer_record", node=node, revision=revision, error=str(error))
             self._records[node] = Record(before.packed, revision, is_stored=True, newer=str(error))
@@ -101,17 +107,18 @@ class Records:
             _LOG.warning("labeler.bad_record", node=node, revision=revision, error=str(error))
             self._records[node] = Record(before.packed, revision)
         else:
-            self._records[node] = Record(packed, revision, is_stored=True)
+            self._records[node] = Record(packed, revision, is_stored=True, facts=record.facts)
 
     def note_missing(self, node: str, revision: int) -> None:
-        """The bucket does not hold the record; the revision of its removal, or 0."""
-        self._set(node, replace(self.get(node), is_stored=False, revision=revision))
+        """The bucket does not hold the record; the revision of its removal, or 0 where it was lost."""
+        facts = _ANY_FACTS if revision else NO_FACTS
+        self._set(node, replace(self.get(node), is_stored=False, revision=revision, facts=facts))
 
-    def note_written(self, node: str, packed: Packed, revision: int) -> None:
+    def note_written(self, node: str, packed: Packed, revision: int, facts: FactsMark) -> None:
         """This labeler wrote the record."""
         if self.get(node).revision != revision:
             self._unseen.add(node)
-        self._records[node] = Record(packed, revision, is_stored=True)
+        self._records[node] = Record(packed, revision, is_stored=True, facts=facts)
 
     def forget(self, node: str) -> None:
         """This labeler removed the record, since there is no such node."""

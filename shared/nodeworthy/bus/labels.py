@@ -16,6 +16,7 @@ from nodeworthy.bus.streams import MAX_LABELS_BYTES
 from nodeworthy.errors import PayloadError
 from nodeworthy.labels import Given, Giver, GiverKind, LabelEntry, LabelMemory, LabelState
 from nodeworthy.labels.memory import UnresolvedNote
+from nodeworthy.labels.targets import NO_FACTS, FactsMark
 from nodeworthy.rules import Outcome
 
 _Row = TypeVar("_Row")
@@ -89,20 +90,41 @@ class LabelsRecord(Message, frozen=True, kw_only=True):
     """Of the Node object that the facts belong to, where it is known."""
     rules_digest: str = ""
     """Of the rules and label settings that were in force when this was written; only a change of labels writes it anew."""
+    facts_revision: int = 0
+    facts_time: float = 0.0
+    """From which facts the labels were made, as in :class:`FactsMark`."""
 
     @property
     def packed(self) -> PackedMemory:
         """The memory."""
         return PackedMemory(bytes(self.tables), bytes(self.inputs))
 
+    @property
+    def facts(self) -> FactsMark:
+        """How far the node's facts had been read when this was written."""
+        return FactsMark(self.facts_revision, self.facts_time)
+
 
 def make_record(
-    node: str, memory: LabelMemory | PackedMemory, *, node_uid: str = "", rules_digest: str = ""
+    node: str,
+    memory: LabelMemory | PackedMemory,
+    *,
+    node_uid: str = "",
+    rules_digest: str = "",
+    facts: FactsMark = NO_FACTS,
 ) -> LabelsRecord:
     """The record of a memory."""
     packed = memory if isinstance(memory, PackedMemory) else pack_memory(memory)
     tables, inputs = msgspec.Raw(packed.tables), msgspec.Raw(packed.inputs)
-    return LabelsRecord(node=node, tables=tables, inputs=inputs, node_uid=node_uid, rules_digest=rules_digest)
+    return LabelsRecord(
+        node=node,
+        tables=tables,
+        inputs=inputs,
+        node_uid=node_uid,
+        rules_digest=rules_digest,
+        facts_revision=facts.revision,
+        facts_time=facts.time,
+    )
 
 
 def pack_memory(memory: LabelMemory) -> PackedMemory:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nodeworthy.bus import payloads
 from nodeworthy.bus.keys import Producer, parse_snapshot_key
-from nodeworthy.bus.names import Bucket, Topic
+from nodeworthy.bus.names import Bucket, Topic, encode_token
 from nodeworthy.bus.pending import MissingSetError, PendingSets, PendingSettings
 from nodeworthy.bus.records import ResyncRequest, SetEntry, SnapshotMessage
 from nodeworthy.bus.sets import SetReader
@@ -49,6 +49,8 @@ class NodeRemoved:
     node: str
     producer: Producer
     is_lost: bool
+    revision: int = 0
+    """Of the withdrawal; 0: nobody told of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,23 @@ class NodeReader:
         self.sets = sets or SetReader(store)
         self._pending = PendingSets(self.sets, self._want_resync, settings=pending_settings or PendingSettings())
         self._newest: dict[str, int] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], str] = {}
+        """Snapshots whose sets are being fetched, with their nodes."""
         self._group: asyncio.TaskGroup | None = None
 
     @property
     def problem(self) -> str:
         """Why the bucket cannot be read now; empty when it can."""
         return self._watch.problem
+
+    async def has_told(self, node: str) -> bool:
+        """Ask the bus whether everything that it holds of a node has been told.
+
+        Raises:
+            BusError: no answer.
+        """
+        page = await self._store.read_bucket(Bucket.NODES, keys=f"{encode_token(node)}.>")
+        return all(map(self._watch.has_told, page.messages)) and node not in self._tasks.values()
 
     async def run(self, deliver: Callable[[NodeChange], None]) -> None:
         """Tell ``deliver`` everything, then :class:`Complete`, then every change; until cancelled.
@@ -143,13 +155,13 @@ class NodeReader:
         task = self._group.create_task(
             self._fetch(put, node, producer, message, deliver), name=f"sets of {put.key} at {put.revision}"
         )
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = node
+        task.add_done_callback(self._tasks.pop)
 
     def _drop(self, removed: Removed, deliver: Callable[[NodeChange], None]) -> None:
         self._newest.pop(removed.key, None)
         try:
-            deliver(NodeRemoved(*parse_snapshot_key(removed.key), removed.is_lost))
+            deliver(NodeRemoved(*parse_snapshot_key(removed.key), removed.is_lost, removed.revision))
         except NodeworthyError as error:
             _LOG.warning("bus.strange_key", key=removed.key, error=str(error))
 

@@ -57,6 +57,8 @@ class Removed:
 
     key: str
     is_lost: bool
+    revision: int = 0
+    """Of the removal; 0: nobody told of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,11 @@ class Watch:
                         failures = 0
                         self._note_problem("")
 
+    def has_told(self, stored: Stored) -> bool:
+        """Whether what the bucket holds of a key is what was told of it last."""
+        known = self._known.get(stored.subject.removeprefix(self._prefix))
+        return known == _Known(stored.revision, stored.time, stored.is_removal)
+
     async def _read(self) -> AsyncIterator[Change]:
         """What there is to tell now; if all was told, wait for a hint or for the next poll first."""
         if self._is_stale:
@@ -180,7 +187,7 @@ class Watch:
         self._known[key] = now
         if not stored.is_removal:
             return Put(key, stored.data, stored.revision, stored.time)
-        return Removed(key, is_lost=False) if known is not None and not known.is_removed else None
+        return Removed(key, is_lost=False, revision=stored.revision)
 
     async def _check(self) -> None:
         """Find out, if it is time to, whether the store is another one or lost keys: by its size and its oldest message."""

@@ -26,12 +26,14 @@ from nodeworthy.labels.settings import (
     KernelLabels,
     LabelSettings,
     PciLabels,
+    UsbLabels,
 )
-from nodeworthy.labels.targets import LabelTarget, TargetState
+from nodeworthy.labels.targets import NO_FACTS, FactsMark, LabelTarget, TargetState
 from nodeworthy.labels.values import legal_value
 from nodeworthy.labels.wanted import NodeFacts, WantedLabel, WantedLabels
 
 __all__ = [
+    "NO_FACTS",
     "Acceptance",
     "AcceptanceSettings",
     "ChainedRule",
@@ -41,6 +43,7 @@ __all__ = [
     "DefaultLabel",
     "DefaultLabelSettings",
     "DefaultLabels",
+    "FactsMark",
     "Given",
     "Giver",
     "GiverKind",
@@ -61,6 +64,7 @@ __all__ = [
     "RuleObject",
     "TargetState",
     "Unresolved",
+    "UsbLabels",
     "WantedLabel",
     "WantedLabels",
     "combine",

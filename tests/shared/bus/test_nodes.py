@@ -249,14 +249,47 @@ async def test_a_removal_and_a_loss_are_told_apart(
         await put_message(store, message_of({}, node=node), f"{node}.detector")
     told = reading()
     await eventually(lambda: told.of(Complete))
-    await store.remove(Bucket.NODES, "n1.detector")
+    revision = await store.remove(Bucket.NODES, "n1.detector")
     await eventually(lambda: told.of(NodeRemoved))
     await store.purge(Bucket.NODES, "n2.detector", up_to=100)
     await eventually(lambda: len(told.of(NodeRemoved)) == 2)
     assert told.of(NodeRemoved) == [
-        NodeRemoved("n1", DETECTOR, is_lost=False),
+        NodeRemoved("n1", DETECTOR, is_lost=False, revision=revision),
         NodeRemoved("n2", DETECTOR, is_lost=True),
     ]
+
+
+async def test_a_reader_knows_whether_it_has_told_all_that_the_bus_holds_of_a_node(
+    store: Store, eventually: "Eventually"
+) -> None:
+    for node in ("n1", "n10"):
+        await put_message(store, message_of({}, node=node), f"{node}.detector")
+    told = Told()
+    reader = NodeReader(store, watch_settings=QUICK)
+    task = asyncio.create_task(reader.run(told.changes.append))
+    await eventually(lambda: told.of(Complete))
+    task.cancel()  # what comes later is not read any more
+    await asyncio.wait([task])
+    assert await reader.has_told("n1")
+    assert await reader.has_told("nobody")
+    await put_message(store, message_of({}, node="n10"), "n10.detector")
+    assert await reader.has_told("n1")
+    assert not await reader.has_told("n10")
+    await store.remove(Bucket.NODES, "n1.detector")
+    assert not await reader.has_told("n1")
+
+
+async def test_a_snapshot_whose_sets_are_being_fetched_is_not_told_yet(store: Store, eventually: "Eventually") -> None:
+    told = Told()
+    reader = NodeReader(store, watch_settings=QUICK, pending_settings=PATIENT)
+    task = asyncio.create_task(reader.run(told.changes.append))
+    await eventually(lambda: told.of(Complete))
+    await put_message(store, NAMES_CONFIG)
+    assert not await reader.has_told("n1")
+    await put_set(store, DATA)
+    await eventually(lambda: told.of(PublishedSnapshot))
+    assert await reader.has_told("n1")
+    task.cancel()
 
 
 async def test_a_thousand_nodes_that_name_one_missing_set_wait_together(

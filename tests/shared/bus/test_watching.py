@@ -50,7 +50,7 @@ class Seen:
                 if isinstance(change, Put):
                     self.state[change.key] = change.data
                 elif isinstance(change, Removed):
-                    del self.state[change.key]
+                    self.state.pop(change.key, None)
 
 
 @pytest_asyncio.fixture
@@ -149,10 +149,13 @@ async def test_only_the_wanted_keys_come(store: Store, following: "Follow", even
 async def test_a_removal_is_no_loss(store: Store, following: "Follow", eventually: "Eventually") -> None:
     await put_nodes(store, 2)
     seen = await following(store)
-    await store.remove(Bucket.NODES, "n1.detector")
-    await eventually(lambda: Removed("n1.detector", is_lost=False) in seen.changes)
+    revision = await store.remove(Bucket.NODES, "n1.detector")
+    removed = Removed("n1.detector", is_lost=False, revision=revision)
+    await eventually(lambda: removed in seen.changes)
     again = await following(store)
     assert list(again.state) == ["n0.detector"]
+    # Who was not there when it was said must know it too: a removal is evidence.
+    assert removed in again.changes
 
 
 async def test_a_purged_key_is_told_as_lost_after_a_complete_read(

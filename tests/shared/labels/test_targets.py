@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from nodeworthy.features import FeatureSet, Snapshot
 from nodeworthy.labels import (
+    NO_FACTS,
+    FactsMark,
     LabelMemory,
     LabelPolicy,
     LabelTarget,
@@ -29,7 +31,7 @@ class Bucket:
         memory = self.memories.get(node)
         return TargetState(labels_of_memory(memory), memory, str(self.revision))
 
-    async def carry_out(self, node: str, state: TargetState, plan: Plan) -> bool:
+    async def carry_out(self, node: str, state: TargetState, plan: Plan, _facts: FactsMark) -> bool:
         if state.token != str(self.revision):
             return False
         if plan.is_memory_new:
@@ -47,7 +49,7 @@ async def test_a_bucket_is_a_target_and_a_second_pass_writes_nothing(
     wanted = want_labels(facts_of({"lab.x": FeatureSet(attributes={})}), policy, chain)
     for _ in range(2):
         state = await target.read("n1")
-        assert await target.carry_out("n1", state, reconcile(wanted, state.labels, state.memory))
+        assert await target.carry_out("n1", state, reconcile(wanted, state.labels, state.memory), NO_FACTS)
     assert bucket.revision == 1
     assert dict((await target.read("n1")).labels.live) == {"x.org/l": "1"}
 
@@ -60,5 +62,13 @@ async def test_a_plan_for_an_older_state_is_not_carried_out(
     wanted = want_labels(facts_of(), policy, chain)
     old = await bucket.read("n1")
     plan = reconcile(wanted, old.labels, old.memory)
-    assert await bucket.carry_out("n1", old, plan)
-    assert not await bucket.carry_out("n1", old, plan)
+    assert await bucket.carry_out("n1", old, plan, NO_FACTS)
+    assert not await bucket.carry_out("n1", old, plan, NO_FACTS)
+
+
+def test_facts_are_behind_others_of_a_later_revision_and_of_a_store_that_was_made_later() -> None:
+    assert FactsMark(5, 1.0).is_behind(FactsMark(6, 1.0))
+    assert FactsMark(900, 1.0).is_behind(FactsMark(6, 2.0))
+    assert not FactsMark(6, 2.0).is_behind(FactsMark(6, 2.0))
+    assert not FactsMark(6, 2.0).is_behind(FactsMark(5, 1.0))
+    assert NO_FACTS.is_behind(FactsMark(1, 0.0))
