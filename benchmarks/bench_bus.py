@@ -54,13 +54,18 @@ compatibilities:
 SERVICE = """
 import asyncio, importlib, sys
 from nodeworthy.bus.connection_settings import ConnectionSettings
-name, url = sys.argv[1:]
+from pathlib import Path
+name, url, *arguments = sys.argv[1:]
 settings = importlib.import_module(f"nodeworthy_{name}.settings")
 more = {}
+if name == "detector":
+    from nodeworthy.bus.snapshots import PublishingSettings
+    node, root, renewal = arguments
+    more = {"node": node, "host_root": Path(root), "publishing": PublishingSettings(renew_seconds=float(renewal))}
 if name == "resolver":
     from nodeworthy_resolver.oci import RegistryAccess
     more = {"registries": RegistryAccess(plain_http=True)}
-made = settings.Settings(bus=ConnectionSettings(servers=(url,)), **more)
+made = settings.Settings(bus=ConnectionSettings(servers=(url,), name=name), **more)
 async def main():
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
@@ -74,8 +79,8 @@ asyncio.run(main())
 
 def run() -> None:
     """Start a bus and a registry, then measure."""
-    with tempfile.TemporaryDirectory(dir=Path.home()) as name, _bus(Path(name)) as url:
-        asyncio.run(_measure(url))
+    with tempfile.TemporaryDirectory(dir=Path.home()) as name, _bus(Path(name)) as bus:
+        asyncio.run(_measure(bus.url))
 
 
 async def _measure(url: str) -> None:
@@ -134,9 +139,10 @@ async def _time(name: str, work: Callable[[], Coroutine[Any, Any, None]], *, che
 
 
 @contextlib.asynccontextmanager
-async def _service(name: str, url: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def _service(name: str, url: str, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    command = [sys.executable, "-c", SERVICE, name, url, *arguments]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", SERVICE, name, url, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
     assert process.stdout is not None
     try:

@@ -29,6 +29,7 @@ from nodeworthy.bus.streams import define_streams, ensure_streams
 from nodeworthy.bus.validating import list_nodes, validate
 from nodeworthy.features import Snapshot
 from nodeworthy.images import ARTIFACT_TYPE, SPEC_MEDIA_TYPE, ImageKnowledge
+from nodeworthy.verdicts import Answer
 from nodeworthy_detector.discovery import discover
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import SOURCES
@@ -150,6 +151,10 @@ class Person:
         """Whether an image runs."""
         request = ValidateRequest(image=image, **asked)
         return await validate(self.connection, NAMES, request, seconds=seconds, patience=patience)
+
+    async def answer(self, image: str, **asked: Any) -> Answer:
+        """The answer about the first node."""
+        return (await self.validate(image, **asked)).verdicts[0].verdict
 
     async def nodes(self, **asked: Any) -> NodesReply:
         """A page of the nodes."""

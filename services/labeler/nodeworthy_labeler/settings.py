@@ -7,10 +7,9 @@ from pathlib import Path
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.bus.sweeping import SweepSettings
 from nodeworthy.bus.watching import WatchSettings
-from nodeworthy.errors import UsageError
 from nodeworthy.labels import LabelSettings
+from nodeworthy.processes import read_number, read_port
 
-MAX_PORT = 65_535
 MAX_REPLICAS = 5
 """What NATS allows for the replicas of a stream."""
 
@@ -83,16 +82,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         settings,
         cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
         rules=Path(rules) if rules else None,
-        replicas=_number(given, "NODEWORTHY_REPLICAS", 1, MAX_REPLICAS),
-        http_port=_number(given, "NODEWORTHY_HTTP_PORT", 0, MAX_PORT),
+        replicas=read_number(given, "NODEWORTHY_REPLICAS", least=1, most=MAX_REPLICAS),
+        http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
     )
-
-
-def _number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
-    if name not in given:
-        return None
-    text = given[name]
-    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-        raise UsageError(f"{name}={text[:60]!r} cannot be used", why=f"it is a number from {least} to {most:,}")
-    return int(text)

@@ -1,11 +1,11 @@
 """What the resolver counts, in a registry of metrics of its own: several services run in one process."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily
-from prometheus_client.registry import Collector
+
+from nodeworthy.web import RepliesCollector
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The exposition format that :meth:`Metrics.expose` writes (Prometheus documentation, "Exposition formats")."""
@@ -38,17 +38,6 @@ _KINDS = {  # a record's name to what a person calls it
 }
 
 
-class _Replies(Collector):
-    def __init__(self, read: Callable[[], Mapping[str, int]]) -> None:
-        self._read = read
-
-    def collect(self) -> Iterator[CounterMetricFamily]:
-        family = CounterMetricFamily("nodeworthy_resolver_replies", "Replies by outcome", labels=("outcome",))
-        for outcome, count in sorted(self._read().items()):
-            family.add_metric((outcome,), count)
-        yield family
-
-
 class Metrics:
     """The resolver's metrics. No label holds a name of an image or a registry: their number has no bound."""
 
@@ -71,7 +60,7 @@ class Metrics:
 
     def watch(self, *, replies: Callable[[], Mapping[str, int]], lookups: Callable[[], int]) -> None:
         """Show what others count: replies by outcome, and the lookups under way."""
-        self.registry.register(_Replies(replies))
+        self.registry.register(RepliesCollector("resolver", replies))
         self.lookups.set_function(lookups)
 
     def count_cache(self, kind: str, result: CacheResult) -> None:

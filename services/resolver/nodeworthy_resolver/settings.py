@@ -6,9 +6,9 @@ from pathlib import Path
 
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.errors import UsageError
+from nodeworthy.processes import read_port
 from nodeworthy_resolver.oci import RegistryAccess, default_config
 
-MAX_PORT = 65_535
 MAX_TAG_SECONDS = 3600.0
 """Whoever moves a tag waits this long for a new answer; more than an hour is a mistake in the unit."""
 MAX_SEARCH_SECONDS = 24 * 3600.0
@@ -93,7 +93,7 @@ def read_settings(environment: Mapping[str, str], home: Path) -> Settings:
         registries=_registries(given, home),
         allow_attach=_switch(given, "NODEWORTHY_ALLOW_ATTACH") or False,
         lifetimes=lifetimes,
-        http_port=_port(given, "NODEWORTHY_HTTP_PORT"),
+        http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
     )
 
@@ -138,12 +138,3 @@ def _switch(given: Mapping[str, str], name: str) -> bool | None:
     if answer is None:
         raise UsageError(f"{name}={given[name][:60]!r} cannot be used", why="it is true or false")
     return answer
-
-
-def _port(given: Mapping[str, str], name: str) -> int | None:
-    if name not in given:
-        return None
-    text = given[name]
-    if not (text.isascii() and text.isdigit() and int(text) <= MAX_PORT):
-        raise UsageError(f"{name}={text[:60]!r} cannot be used", why=f"it is a port from 0 to {MAX_PORT:,}")
-    return int(text)

@@ -1,11 +1,11 @@
 """What the validator counts, in a registry of metrics of its own: several services run in one process."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily
-from prometheus_client.registry import Collector
+
+from nodeworthy.web import RepliesCollector
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The exposition format that :meth:`Metrics.expose` writes (Prometheus documentation, "Exposition formats")."""
@@ -21,19 +21,6 @@ class CacheResult(StrEnum):
     MISS = "miss"
     FAILED = "failed"
     """The resolver did not know, or did not answer in time."""
-
-
-class _Replies(Collector):
-    def __init__(self, read: Callable[[], Mapping[str, int]]) -> None:
-        self._read = read
-
-    def collect(self) -> Iterator[CounterMetricFamily]:
-        family = CounterMetricFamily(
-            "nodeworthy_validator_replies", "Replies on the bus by outcome", labels=("outcome",)
-        )
-        for outcome, count in sorted(self._read().items()):
-            family.add_metric((outcome,), count)
-        yield family
 
 
 class Metrics:
@@ -65,7 +52,7 @@ class Metrics:
 
     def watch_replies(self, read: Callable[[], Mapping[str, int]]) -> None:
         """Show the replies by outcome, which the bus counts."""
-        self.registry.register(_Replies(read))
+        self.registry.register(RepliesCollector("validator", read))
 
     def expose(self) -> bytes:
         """All metrics as text."""

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from nodeworthy.bus.connection_settings import ConnectionSettings
-from nodeworthy.errors import UsageError
-
-MAX_PORT = 65_535
+from nodeworthy.processes import read_port
 
 
 @dataclass(frozen=True)
@@ -80,15 +78,6 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     return replace(
         settings,
         cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
-        http_port=_port(given, "NODEWORTHY_HTTP_PORT"),
+        http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
     )
-
-
-def _port(given: Mapping[str, str], name: str) -> int | None:
-    if name not in given:
-        return None
-    text = given[name]
-    if not (text.isascii() and text.isdigit() and int(text) <= MAX_PORT):
-        raise UsageError(f"{name}={text[:60]!r} cannot be used", why=f"it is a port from 0 to {MAX_PORT:,}")
-    return int(text)

@@ -6,6 +6,7 @@ once; what came too late to be started, or is past its deadline, is not done.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -105,9 +106,12 @@ class Serving:
         """
         from nats.micro.service import EndpointConfig, Service, ServiceConfig  # only services pay for it
 
-        metadata = {"cluster": self._names.cluster, "version": str(self._version)}
+        metadata = {"cluster": self._names.cluster, "version": self._version}
         config = ServiceConfig(
-            name=self._name, version=self._version, metadata=metadata, queue_group=self._settings.queue_group
+            name=self._name,
+            version=semantic_version(self._version),
+            metadata=metadata,
+            queue_group=self._settings.queue_group,
         )
         service = Service(self._connection.client, config)
         await service.start()
@@ -205,6 +209,22 @@ async def _handle(body: bytes, served: Served[Any]) -> Message:
     except Exception as error:  # noqa: BLE001 # one request must not end the service, and must be answered
         _LOG.error("bus.handler_failed", endpoint=served.endpoint, exception=error)
         return ErrorReply(code=ErrorCode.INTERNAL, what="the service failed on this request", todo="see its log")
+
+
+_PYTHON_VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:((?:a|b|rc)\d+)|\.(dev\d+))?(.*)")
+
+
+def semantic_version(version: str) -> str:
+    """A version of a Python package (PEP 440) as NATS ADR-32 wants a service's: ``0.2.0rc1`` is ``0.2.0-rc1``.
+
+    What stands behind numbers and pre-release becomes build metadata: ``0.2.0.post1`` is ``0.2.0+post1``. nats-py refuses to
+    start a service whose version is not semantic.
+    """
+    found = _PYTHON_VERSION.fullmatch(version)
+    assert found, "every version begins with a number"
+    major, minor, patch, pre, dev, rest = found.groups()
+    early, build = pre or dev, re.sub(r"[^0-9A-Za-z]+", ".", rest).strip(".")
+    return f"{major}.{minor or 0}.{patch or 0}" + (f"-{early}" if early else "") + (f"+{build}" if build else "")
 
 
 def read_timeout(headers: dict[str, str] | None) -> int:

@@ -21,6 +21,7 @@ from nodeworthy.processes.services import (
     ServiceOverdueError,
     run_services,
 )
+from nodeworthy.processes.variables import read_number, read_port
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -31,6 +32,8 @@ __all__ = [
     "ServiceFailedError",
     "ServiceOverdueError",
     "configure_logs",
+    "read_number",
+    "read_port",
     "run_main",
     "run_process",
     "run_services",

@@ -91,7 +91,12 @@ class SecuredBus:
     """A server with users; :meth:`connect_as` gives a connection of one of them."""
 
     server: "NatsServer"
+    names: Names
     connect_as: Callable[[User], Awaitable[Connection]]
+
+    async def store_as(self, user: User) -> Store:
+        """What is stored, as one of the users sees it."""
+        return Store(await self.connect_as(user), self.names)
 
 
 class StartSecured(Protocol):
@@ -113,7 +118,7 @@ async def secured(nats_server: "StartNats", names: Names) -> AsyncIterator[Start
                 )
                 return await stack.enter_async_context(connect(settings))
 
-            return SecuredBus(server, connect_as)
+            return SecuredBus(server, names, connect_as)
 
         yield start
 

@@ -80,6 +80,16 @@ async def test_a_resolver_that_is_busy_or_slow_is_asked_again(
     assert await resolve(asker, names, REQUEST, seconds=10) == REPLY
 
 
+async def test_a_resolver_that_is_slow_to_the_end_tells_of_its_registry(
+    resolver: Resolver, asker: Connection, names: Names
+) -> None:
+    resolver.answers = [ErrorReply(code=ErrorCode.TIMEOUT, what="the service did not answer in time")]
+    await resolver.listen()
+    with pytest.raises(errors.RegistryUnreachableError, match="did not answer in time"):
+        await resolve(asker, names, REQUEST, seconds=0.3)
+    assert resolver.asked > 1
+
+
 async def test_the_askers_time_is_kept(resolver: Resolver, asker: Connection, names: Names) -> None:
     resolver.answers = [None]
     await resolver.listen()

@@ -1,5 +1,7 @@
 """What the layers say together; E9 of the project's requirements stands here with its four nodes."""
 
+from pathlib import Path
+
 import pytest
 
 from nodeworthy import platforms
@@ -8,38 +10,7 @@ from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot
 from nodeworthy.images import Artifact, ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
 from nodeworthy.verdicts import Answer, NodeFacts, State, Verdict, Wishes, declaration_of_artifact, judge, unresolved
 
-SPEC = b"""
-version: v1alpha1
-compatibilities:
-- description: with the card
-  tag: preferred
-  weight: 10
-  rules:
-  - name: module
-    matchFeatures:
-    - feature: kernel.loadedmodule
-      matchExpressions:
-        vfio-pci: {op: Exists}
-  - name: vendor
-    matchFeatures:
-    - feature: cpu.model
-      matchExpressions:
-        vendor_id: {op: In, value: [Intel]}
-  - name: card
-    matchFeatures:
-    - feature: pci.device
-      matchExpressions:
-        vendor: {op: In, value: ["10de"]}
-- description: without it
-  tag: fallback
-  weight: 1
-  rules:
-  - name: vendor
-    matchFeatures:
-    - feature: cpu.model
-      matchExpressions:
-        vendor_id: {op: In, value: [Intel]}
-"""
+SPEC = (Path(__file__).parents[2] / "data" / "specifications" / "e9.yaml").read_bytes()
 
 AMD64 = FeatureSet(attributes={"architecture": "amd64"})
 CATALOGUE = frozenset({"system.architecture", "kernel.loadedmodule", "cpu.model", "pci.device"})
