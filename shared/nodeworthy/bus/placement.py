@@ -21,11 +21,15 @@ PLACEMENTS: Mapping[str, Placement] = {
     "memory.hugepages": Placement.INLINE,
     "memory.swap": Placement.INLINE,
     "network.device": Placement.VOLATILE,
+    "network.rdma": Placement.INLINE,
     "network.virtual": Placement.VOLATILE,
+    "programs.label": Placement.INLINE,
     "system.dmiid": Placement.INLINE,
     "system.name": Placement.INLINE,
+    "usb.device": Placement.INLINE,
 }
-"""Sets that are not simply shared. Every pod makes a veth device, so ``network.*`` change as often as pods start."""
+"""Sets that are not simply shared. Every pod makes a veth device, so interfaces change as often as pods start; adapters for
+RDMA do not. USB devices have serial numbers."""
 
 SMALL_BYTES = 1024
 """A shared set below this is inline all the same: a reference costs 80 bytes, a request and a message of its own."""

@@ -39,12 +39,24 @@ class PciLabels:
 
 
 @dataclass(frozen=True)
+class UsbLabels:
+    """Which USB devices become labels, and how these are named."""
+
+    class_prefixes: tuple[str, ...] = ("0e", "ef", "fe", "ff")
+    """Beginnings of class codes: video, and those that say nothing of a device's use, under which accelerators go
+    (``sources.usb.deviceClassWhitelist``)."""
+    name_fields: tuple[str, ...] = ("class", "vendor", "device")
+    """What the label's name is made of; ``serial`` may be, too (``sources.usb.deviceLabelFields``)."""
+
+
+@dataclass(frozen=True)
 class DefaultLabelSettings:
     """Settings of the labels that a node gets without any rule."""
 
     cpu: CpuLabels = field(default_factory=CpuLabels)
     kernel: KernelLabels = field(default_factory=KernelLabels)
     pci: PciLabels = field(default_factory=PciLabels)
+    usb: UsbLabels = field(default_factory=UsbLabels)
     name_pattern: str = ""
     """A regular expression (RE2) that must be found in the name after ``/``; empty: every name (``core.labelWhiteList``)."""
 

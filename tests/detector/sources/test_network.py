@@ -1,7 +1,10 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nodeworthy.features import FeatureSet, Instance, SetState, SetStatus
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nodeworthy.features import FeatureSet, Instance, SetState, SetStatus, encode
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import NetworkSource
 
@@ -81,9 +84,11 @@ def test_an_interface_that_vanishes_harms_only_itself(plant: Plant, tmp_path: Pa
 
 
 def test_where_no_interface_can_be_read_both_sets_are_unknown(plant: Plant, tmp_path: Path) -> None:
-    host = plant({f"{NET}/": ""})
+    host = plant({f"{NET}/bonding_masters": "\n"})
     (tmp_path / NET / "loop").symlink_to("loop")
-    for found in NetworkSource().read(host).sets.values():
+    reading = NetworkSource().read(host)
+    for name in ("network.device", "network.virtual"):
+        found = reading.sets[name]
         assert isinstance(found, SetStatus)
         assert found.state is SetState.UNKNOWN
 
@@ -93,3 +98,11 @@ def test_a_name_of_strange_bytes_becomes_text(plant: Plant, tmp_path: Path) -> N
     folder = bytes(tmp_path / NET) + b"/eth\xff"
     Path(folder.decode("utf-8", "surrogateescape")).mkdir(parents=True)
     assert instances(host, "virtual") == ({"name": "eth\ufffd"},)
+
+
+@given(values=st.lists(st.binary(max_size=12), min_size=4, max_size=4))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_are_facts_or_faults(plant: Plant, values: list[bytes]) -> None:
+    names = ("operstate", "speed", "mtu", "device/sriov_numvfs")
+    host = plant({f"{NET}/eth0/{name}": value for name, value in zip(names, values, strict=True)})
+    encode(FeatureSet(instances=instances(host, "device")))

@@ -2,9 +2,10 @@
 
 import msgspec
 
-from nodeworthy.features import FeatureSet
-from nodeworthy_detector.hostfs import Host, HostReadError
-from nodeworthy_detector.sources.reading import Answer, Faults, Reading, absent, read_sets, unknown
+from nodeworthy.features import Instance
+from nodeworthy_detector.hostfs import Host
+from nodeworthy_detector.sources.device_files import read_instances, read_optional, read_required
+from nodeworthy_detector.sources.reading import Answer, Faults, Reading, absent, read_sets
 
 _DEVICES = "sys/bus/pci/devices"
 _MANDATORY = ("class", "vendor", "device", "subsystem_vendor", "subsystem_device")
@@ -27,45 +28,22 @@ class PciSource(msgspec.Struct, frozen=True):
 
 
 def read_devices(host: Host, faults: Faults) -> Answer:
-    """Every function that can be read; one that vanishes meanwhile, or hides a mandatory file, is left out."""
-    host.require("sys/bus/platform")  # every Linux has this bus; a recording without it says nothing of buses
+    """Every function that can be read; one that vanishes meanwhile, or hides a mandatory file, is left out.
+
+    No element tells a function from its like, as an address would: equal neighbours are one run in the canonical form, so
+    that 256 virtual functions cost as much as one.
+    """
     names = host.list_names(_DEVICES)
     if names is None:
+        host.require("sys/bus/platform")  # every Linux has this bus; a recording without it says nothing of buses
         return absent("this machine has no PCI bus")
-    found = [_read_device(host, f"{_DEVICES}/{name}", faults) for name in names]
-    devices = tuple(device for device in found if device is not None)
-    if names and not devices:
-        return unknown(f"none of {len(names)} devices could be read")
-    return FeatureSet(instances=devices)
+    return read_instances(names, lambda name: (_read_device(host, name, faults),), faults, "PCI functions")
 
 
-def _read_device(host: Host, folder: str, faults: Faults) -> dict[str, str] | None:
-    found: dict[str, str] = {}
-    try:
-        for attribute in _MANDATORY:
-            value = host.read_value(f"{folder}/{attribute}")
-            if value is None:
-                faults.add(f"{folder}/{attribute} is not there; the device is left out")
-                return None
-            found[attribute] = parse_value(attribute, value)
-    except HostReadError as error:
-        faults.add(f"{error}; the device is left out")
-        return None
-    return found | _read_optional(host, folder, faults)
-
-
-def _read_optional(host: Host, folder: str, faults: Faults) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for attribute in _OPTIONAL:
-        try:
-            value = host.read_value(f"{folder}/{attribute}")
-        except HostReadError as error:
-            if not error.has_no_value:
-                faults.add(error)
-            continue
-        if value is not None:
-            found[attribute] = parse_value(attribute, value)
-    return found
+def _read_device(host: Host, name: str, faults: Faults) -> Instance:
+    folder = f"{_DEVICES}/{name}"
+    values = read_required(host, folder, _MANDATORY) | read_optional(host, folder, _OPTIONAL, faults)
+    return {attribute: parse_value(attribute, text) for attribute, text in values.items()}
 
 
 def parse_value(attribute: str, text: str) -> str:
