@@ -1,12 +1,14 @@
-"""The source ``memory``: NUMA nodes, swap, non-volatile memory, huge pages."""
+"""The source ``memory``: NUMA nodes, swap, non-volatile memory, sizes of pages."""
 
 import re
 
 import msgspec
 
-from nodeworthy.features import FeatureSet, clean_text
+from nodeworthy.features import Instance, clean_text
 from nodeworthy_detector.cpuinfo import parse_cpu_list
 from nodeworthy_detector.hostfs import Host, HostReadError
+from nodeworthy_detector.sources.device_files import read_instances, read_optional
+from nodeworthy_detector.sources.page_size import read_page
 from nodeworthy_detector.sources.reading import Answer, Faults, Reading, absent, attributes, read_sets
 
 _NODES = "sys/devices/system/node"
@@ -19,10 +21,10 @@ _HUGEPAGES_FOLDER = re.compile(r"hugepages-([0-9]{1,15})kB")
 
 
 class MemorySource(msgspec.Struct, frozen=True):
-    """NUMA nodes, swap, non-volatile memory, huge pages."""
+    """NUMA nodes, swap, non-volatile memory, sizes of pages."""
 
     name: str = "memory"
-    sets: tuple[str, ...] = ("memory.hugepages", "memory.numa", "memory.nv", "memory.swap")
+    sets: tuple[str, ...] = ("memory.hugepages", "memory.numa", "memory.nv", "memory.page", "memory.swap")
 
     def read(self, host: Host) -> Reading:
         """Read each set on its own."""
@@ -32,6 +34,7 @@ class MemorySource(msgspec.Struct, frozen=True):
                 "memory.hugepages": read_hugepages,
                 "memory.numa": read_numa,
                 "memory.nv": read_nv,
+                "memory.page": read_page,
                 "memory.swap": read_swap,
             },
         )
@@ -48,25 +51,26 @@ def read_numa(host: Host, faults: Faults) -> Answer:
         host.require("sys/bus/platform")
         return absent("this kernel was built without NUMA")
     online = parse_cpu_list(host.read_value(f"{_NODES}/online") or "")
+    if online is None:
+        faults.add(f"{_NODES}/online is no list of nodes; every node counts")
     numbers = [name.removeprefix("node") for name in names if re.fullmatch(r"node[0-9]{1,6}", name)]
     kinds = [_has_cpus(host, number, faults) for number in numbers if not online or int(number) in online]
-    memory_only = kinds.count(False)
-    count = len(kinds) - memory_only
-    return attributes(
-        {
-            "is_numa": "true" if count > 1 else "false",
-            "node_count": str(count),
-            "memory_only_node_count": str(memory_only) if memory_only else None,
-        }
-    )
+    count, memory_only, doubtful = (kinds.count(kind) for kind in (True, False, None))
+    is_known = not doubtful or count > 1
+    found = {
+        "is_numa": ("true" if count > 1 else "false") if is_known else None,
+        "node_count": None if doubtful else str(count),
+        "memory_only_node_count": str(memory_only) if memory_only and not doubtful else None,
+    }
+    return attributes(found, found if doubtful else ())
 
 
-def _has_cpus(host: Host, number: str, faults: Faults) -> bool:
+def _has_cpus(host: Host, number: str, faults: Faults) -> bool | None:
     try:
         cpus = host.read_value(f"{_NODES}/node{number}/cpulist")
     except HostReadError as error:
         faults.add(error)
-        return True
+        return None
     return cpus is None or bool(cpus)
 
 
@@ -86,23 +90,17 @@ def has_swap(text: str) -> bool:
 
 def read_nv(host: Host, faults: Faults) -> Answer:
     """Devices of non-volatile memory, with the files of theirs that can be read."""
-    host.require("sys/bus/platform")  # every Linux has this bus; a recording without it says nothing of buses
-    names = host.list_names(_NV_DEVICES) or ()
-    return FeatureSet(instances=tuple(_read_nv_device(host, name, faults) for name in names))
+    names = host.list_names(_NV_DEVICES)
+    if names is None:
+        host.require("sys/bus/platform")  # every Linux has this bus; a recording without it says nothing of buses
+    return read_instances(names or (), lambda name: (_read_nv_device(host, name, faults),), faults, "devices")
 
 
-def _read_nv_device(host: Host, name: str, faults: Faults) -> dict[str, str]:
-    found = {"name": clean_text(name)}
-    for attribute in ("devtype", "mode"):
-        try:
-            value = host.read_value(f"{_NV_DEVICES}/{name}/{attribute}")
-        except HostReadError as error:
-            if not error.has_no_value:
-                faults.add(error)
-            continue
-        if value is not None:
-            found[attribute] = value
-    return found
+def _read_nv_device(host: Host, name: str, faults: Faults) -> Instance:
+    folder = f"{_NV_DEVICES}/{name}"
+    if not host.is_folder(folder):
+        raise HostReadError(folder, "is not there")
+    return {"name": clean_text(name)} | read_optional(host, folder, ("devtype", "mode"), faults)
 
 
 def read_hugepages(host: Host, faults: Faults) -> Answer:

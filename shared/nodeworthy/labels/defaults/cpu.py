@@ -11,12 +11,18 @@ from nodeworthy.labels.defaults.makers import (
     true_attribute,
 )
 from nodeworthy.labels.settings import CpuLabels
+from nodeworthy.labels.values import legal_value
 
 _MODEL = ("vendor_id", "family", "id", "hypervisor")
 _PSTATE = ("status", "turbo", "scaling_governor")
 
-_CAPACITIES = frozenset({"tdx.total_keys", "sgx.epc", "sev.encrypted_state_ids", "sev.asids"})
-"""Numbers of ``cpu.security``: rules make extended resources of them."""
+_MODEL_WORDS = ("vendor", "name")
+"""What people call the model; NFD has neither."""
+
+_WITHOUT_LABEL = frozenset(
+    {"tdx.total_keys", "sgx.epc", "sev.encrypted_state_ids", "sev.asids", "sgx.capable", "sgx.usable"}
+)
+"""Of ``cpu.security``: numbers, of which rules make extended resources, and what NFD does not have."""
 
 
 def makers(settings: CpuLabels) -> tuple[LabelMaker, ...]:
@@ -24,6 +30,12 @@ def makers(settings: CpuLabels) -> tuple[LabelMaker, ...]:
     return (
         _cpuid(settings),
         _named("cpu.model", _MODEL, "model."),
+        attribute_labels(
+            "cpu.model",
+            select(_MODEL_WORDS, "model."),
+            claim_names("cpu.model", (f"model.{word}" for word in _MODEL_WORDS)),
+            lambda text: legal_value(text) or None,
+        ),
         _named("cpu.cstate", ("enabled",), "cstate."),
         _named("cpu.pstate", _PSTATE, "pstate."),
         attribute_labels("cpu.security", _security_name, claim_prefix("cpu.security", "security.")),
@@ -54,4 +66,4 @@ def _cpuid(settings: CpuLabels) -> LabelMaker:
 
 
 def _security_name(attribute: str) -> str | None:
-    return None if attribute in _CAPACITIES else f"security.{attribute}"
+    return None if attribute in _WITHOUT_LABEL else f"security.{attribute}"

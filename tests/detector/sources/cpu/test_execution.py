@@ -51,13 +51,13 @@ def test_asking_again_and_again_leaves_no_memory_behind() -> None:
     ],
 )
 def test_a_system_that_refuses_is_an_error_of_ours_and_cpuinfo_counts(refuse: str, why: str) -> None:
-    # Neither can be taken back, so it is done in a child.
+    # Neither can be taken back, so it is done in a child, and after what executes CPUID while it is loaded: OpenSSL, zlib.
     program = (
-        "import ctypes\n"
-        f"is_refusing = ctypes.CDLL(None).{refuse} == 0\n"
+        "import ctypes, hashlib, zlib\n"
         "from pathlib import Path\n"
         "from nodeworthy_detector.hostfs import Host\n"
         "from nodeworthy_detector.sources.cpu import CpuSource\n"
+        f"is_refusing = ctypes.CDLL(None).{refuse} == 0\n"
         "reading = CpuSource().read(Host(Path('/')))\n"
         "print(is_refusing)\n"
         "print(reading.faults[0] if reading.faults else '')\n"

@@ -47,7 +47,7 @@ def attributes(found: FeatureSet | SetStatus) -> Mapping[str, str]:
         ({"sys/firmware/uv/prot_virt_host": "1\n"}, {"se.enabled": "true"}),
     ],
 )
-def test_protections_that_are_on(plant: Plant, files: dict[str, str], expected: Mapping[str, str]) -> None:
+def test_c15_protections_that_are_on(plant: Plant, files: dict[str, str], expected: Mapping[str, str]) -> None:
     assert attributes(read_security(plant(ANCHOR | files), PLAIN, Faults())) == expected
 
 
@@ -55,8 +55,20 @@ def test_c14_sgx_is_on_only_with_protected_memory(plant: Plant) -> None:
     host = plant(ANCHOR)
     off = Processor(flags=frozenset({"SGX"}), sgx_epc=0)
     on = Processor(flags=frozenset({"SGX"}), sgx_epc=98_566_144)
-    assert attributes(read_security(host, off, Faults())) == {}
-    assert attributes(read_security(host, on, Faults())) == {"sgx.enabled": "true", "sgx.epc": "98566144"}
+    assert attributes(read_security(host, off, Faults())) == {"sgx.capable": "true"}
+    found = read_security(host, on, Faults())
+    assert attributes(found) == {"sgx.enabled": "true", "sgx.epc": "98566144", "sgx.capable": "true"}
+    assert isinstance(found, FeatureSet)
+    assert found.unobserved == {"sgx.usable"}  # no folder of devices, so nothing can be said of them
+
+
+@pytest.mark.parametrize(("device", "usable"), [("sgx_enclave", "true"), ("null", None)])
+def test_c14_programs_can_use_sgx_where_its_device_is(plant: Plant, device: str, usable: str | None) -> None:
+    host = plant({**ANCHOR, f"dev/{device}": ""})
+    found = read_security(host, Processor(flags=frozenset({"SGX"}), sgx_epc=4096), Faults())
+    assert attributes(found).get("sgx.usable") == usable
+    assert isinstance(found, FeatureSet)
+    assert not found.unobserved
 
 
 def test_protected_memory_is_summed_over_nodes_where_cpuid_is_not_told(plant: Plant) -> None:

@@ -4,12 +4,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nodeworthy.features import FeatureSet, Lookup, SetState, SetStatus
+from nodeworthy.features import FeatureSet, Lookup, SetState, SetStatus, Snapshot, encode
+from nodeworthy.labels import DefaultLabelSettings, compile_defaults, make_default_labels
 from nodeworthy.rules import Expression, Operator, Outcome, Term, compile_term
 from nodeworthy_detector.cpuinfo import read_cpuinfo
 from nodeworthy_detector.hostfs import Host
@@ -22,6 +26,7 @@ from nodeworthy_detector.sources.reading import Faults, Reading
 
 HERE = Host(Path("/"))
 IS_X86 = os.uname().machine == "x86_64"
+CONFIG = "usr/src/linux/.config"
 
 LINUX_DECIDES = {
     "CETIBT": "shown only when the kernel itself uses it",
@@ -108,6 +113,9 @@ def test_py_cpuinfo_sees_the_same_model(witness: dict[str, Any]) -> None:
     assert found.attributes["family"] == str(witness["family"])
     assert found.attributes["id"] == str(witness["model"])
     assert (found.attributes["hypervisor"] != "none") is ("hypervisor" in witness["flags"])
+    assert found.attributes["name"] == witness["brand_raw"]
+    assert found.attributes["stepping"] == str(witness["stepping"])
+    assert found.attributes["vendor"] == found.attributes["vendor_id"]
 
 
 def unobserved(reading: Reading) -> frozenset[str]:
@@ -156,6 +164,81 @@ def test_c6_flags_of_a_hybrid_machine_are_those_of_all_its_cores(machines: Path)
     assert found.flags is not None
     assert {"X86_64_V3", "AVXVNNI", "HTT"} <= found.flags
     assert "X86_64_V4" not in found.flags
+
+
+def of_machine(machines: Path, name: str, set_name: str) -> FeatureSet:
+    found = CpuSource().read(Host(machines / name / "root")).sets[set_name]
+    assert isinstance(found, FeatureSet)
+    return found
+
+
+def test_c7_a_machine_of_mixed_arm_cores_has_their_common_line_as_flags_and_no_model(machines: Path) -> None:
+    name = "linux-ubuntu24.04-dgx_gb10"
+    flags = of_machine(machines, name, "cpu.cpuid").flags or frozenset()
+    words = of_machine(machines, name, "cpu.hwcap").flags or frozenset()
+    assert {flag for flag in flags if not flag.startswith("ARMv")} == {word.upper() for word in words}
+    assert {"ARMv8.7", "ARMv9.2"} <= flags
+    model = of_machine(machines, name, "cpu.model").attributes
+    assert model == {"vendor_id": "ARM", "family": "15", "vendor": "ARM"}
+    assert of_machine(machines, name, "cpu.execution").attributes == {"aarch32": "false"}
+
+
+def test_e5_a_cortex_a76_has_the_labels_of_the_document(machines: Path) -> None:
+    reading = CpuSource().read(Host(machines / "linux-debian12-cortex_a76" / "root"))
+    sets = {name: content for name, content in reading.sets.items() if isinstance(content, FeatureSet)}
+    made = make_default_labels(Snapshot(sets, catalogue=frozenset()), compile_defaults(DefaultLabelSettings()))
+    labels = {label.key.removeprefix("feature.node.kubernetes.io/cpu-"): label.value for label in made.labels}
+    assert (labels["model.vendor"], labels["model.name"]) == ("ARM", "Cortex-A76")
+    # NFD's own: MIDR_EL1 is 0x414fd0b1.
+    assert (labels["model.vendor_id"], labels["model.family"], labels["model.id"]) == ("ARM", "79", "53425")
+    assert {name for name in labels if name.startswith("cpuid.ARMv")} == {"cpuid.ARMv8.1", "cpuid.ARMv8.2"}
+    assert labels["hardware_multithreading"] == "false"
+
+
+def test_power_and_ibm_z_machines_have_names(machines: Path) -> None:
+    power = of_machine(machines, "linux-rhel8-power9", "cpu.model").attributes
+    assert power == {"vendor": "IBM", "name": "POWER9", "stepping": "2.2"}
+    mainframe = of_machine(machines, "linux-unknown-s390x_zvm", "cpu.model").attributes or {}
+    assert (mainframe["vendor_id"], mainframe["vendor"], mainframe["name"]) == ("IBM_S390", "IBM", "z196")
+
+
+def test_this_machine_tells_its_address_widths_and_its_32_bit_programs() -> None:
+    found = CpuSource().read(HERE).sets
+    if IS_X86:
+        execution, address = found["cpu.execution"], found["cpu.address"]
+        assert isinstance(execution, FeatureSet)
+        assert isinstance(address, FeatureSet)
+        assert "ia32" in {*(execution.attributes or ()), *execution.unobserved}
+        assert int((address.attributes or {})["virtual_bits"]) in {48, 57}
+
+
+FILES = ("proc/cpuinfo", "proc/cmdline", "proc/sysinfo", "proc/self/auxv", "sys/devices/system/cpu/aarch32_el0", CONFIG)
+
+KEYS = "Features|features|flags|vendor_id|model name|CPU implementer|CPU part|CPU variant|address sizes|processor 0|cpu|mmu"
+VALUES = "0x41|0xd0b|fp atomics|fpu la57|machine = 2817|46 bits physical, 57 bits virtual|ia32_emulation=|POWER9|sv39"
+PARTS = [part.encode() for part in (*KEYS.split("|"), *VALUES.split("|"), " : ", "\n", "\n\n", "CONFIG_ARM64_VA_BITS=")]
+DAMAGED = st.lists(st.sampled_from(PARTS) | st.binary(max_size=9), max_size=20).map(b"".join)
+"""What the files say, out of order and with anything between."""
+
+
+@given(st.sampled_from(["x86_64", "aarch64", "armv7l", "ppc64le", "s390x", "riscv64"]), st.data())
+def test_any_bytes_in_any_file_give_facts_or_the_reason_why_not(machine: str, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name in ("proc/sys/kernel/arch", *FILES):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "proc/sys/kernel/arch").write_text(machine, encoding="utf-8")
+        for name in FILES:
+            (root / name).write_bytes(data.draw(DAMAGED))
+        source = CpuSource()
+        reading = source.read(Host(root))
+        assert reading.sets.keys() == set(source.sets)
+        assert not [fault for fault in reading.faults if "reader failed" in fault]
+        for name, content in reading.sets.items():
+            if isinstance(content, SetStatus):
+                assert "its reader failed" not in content.reason, name
+            else:
+                assert encode(content)
 
 
 def test_l13_a_processor_of_which_nothing_is_known_has_no_placeholders() -> None:

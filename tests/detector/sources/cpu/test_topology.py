@@ -69,9 +69,9 @@ def test_c7_a_machine_of_mixed_parts_lists_them(machines: Path) -> None:
     found = read_groups(host, read_cpuinfo(host), Faults())
     assert isinstance(found, FeatureSet)
     assert found.instances is not None
-    assert [(group["part"], group["cpus"]) for group in found.instances] == [
-        ("0xd87", "0-4,10-14"),
-        ("0xd85", "5-9,15-19"),
+    assert [(group["part"], group["name"], group["cpus"]) for group in found.instances] == [
+        ("0xd87", "Cortex-A725", "0-4,10-14"),
+        ("0xd85", "Cortex-X925", "5-9,15-19"),
     ]
 
 

@@ -36,6 +36,9 @@ ICELAKE = {
     (7, 1): Registers(0, 0, 0, 262144),
     (13, 1): Registers(15, 2440, 14592),
     (0x80000001, 0): Registers(0, 0, 289, 739248128),
+    (0x80000002, 0): Registers(1752445233, 1852131104, 1953384736, 1378380901),
+    (0x80000003, 0): Registers(1866670121, 1411933554, 1763715405, 825306423),
+    (0x80000004, 0): Registers(927413560, 857751584, 1194340398, 31304),
 }
 """Recorded by archspec-json (tests/targets: windows-cpuid-broadwell, windows-cpuid-icelake), which leaves XCR0 out."""
 
@@ -155,6 +158,13 @@ def test_a_recorded_icelake_is_level_4_only_where_the_kernel_saves_its_registers
     assert {"X86_64_V4", "AVX512VNNI", "GFNI", "VAES"} <= with_avx512
     assert "X86_64_V3" in without
     assert "X86_64_V4" not in without
+
+
+def test_the_model_has_a_name_a_stepping_and_a_vendor() -> None:
+    found = decode(CpuidTable(ICELAKE, 0xE7), KNOWN)
+    assert found.name == "11th Gen Intel(R) Core(TM) i7-1185G7 @ 3.00GHz"
+    assert (found.maker, found.stepping, found.microcode) == ("Intel", "1", None)
+    assert decode(table(), KNOWN).name is None
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,16 @@ def test_vendor_family_and_model() -> None:
     assert processor("fpu", "  Shanghai  ").vendor == "Shanghai"
 
 
+def test_the_name_stepping_and_microcode_are_those_of_all_processors() -> None:
+    block = "vendor_id: AuthenticAMD\nmodel name: AMD EPYC 9654 96-Core Processor\nstepping: 1\nmicrocode: 0xa10110d\n"
+    found = decode_cpuinfo(parse_cpuinfo(block), KNOWN)
+    assert (found.maker, found.name) == ("AMD", "AMD EPYC 9654 96-Core Processor")
+    assert (found.stepping, found.microcode) == ("1", "0xa10110d")
+    mixed = decode_cpuinfo(parse_cpuinfo(block + "\n" + block.replace("0xa10110d", "0xa101148")), KNOWN)
+    assert (mixed.name, mixed.microcode) == ("AMD EPYC 9654 96-Core Processor", None)
+    assert decode_cpuinfo(parse_cpuinfo("vendor_id: X\nmodel name: unknown\n"), KNOWN).name is None
+
+
 def test_l13_nothing_is_known_of_an_empty_file() -> None:
     assert decode_cpuinfo(parse_cpuinfo(""), KNOWN) == Processor()
 

@@ -3,7 +3,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from nodeworthy.features import FeatureSet, Snapshot
-from nodeworthy.labels import CpuLabels, DefaultLabelSettings, compile_defaults, make_default_labels
+from nodeworthy.labels import CpuLabels, DefaultLabels, DefaultLabelSettings, compile_defaults, make_default_labels
 
 Make = Callable[..., dict[str, str]]
 
@@ -32,6 +32,29 @@ def test_an_allowlist_replaces_the_denylist_and_does_not_touch_attributes(make_l
                 "cpu-model.hypervisor": "none",
             },
         ),
+        (
+            "cpu.model",
+            {"vendor": "ARM", "name": "Cortex-A76", "microcode": "0x1"},
+            {"cpu-model.vendor": "ARM", "cpu-model.name": "Cortex-A76"},
+        ),
+        (
+            "cpu.model",
+            {"vendor": "Intel", "name": "Intel(R) Xeon(R) Platinum 8480+"},
+            {"cpu-model.vendor": "Intel", "cpu-model.name": "Intel_R_Xeon_R_Platinum_8480"},
+        ),
+        ("cpu.model", {"name": "()"}, {}),
+        (
+            "cpu.security",
+            {"tdx.protected": "true", "se.enabled": "true", "tdx.total_keys": "31"},
+            {
+                "cpu-security.tdx.protected": "true",
+                "cpu-security.se.enabled": "true",
+            },
+        ),
+        ("cpu.topology", {"hardware_multithreading": "true"}, {"cpu-hardware_multithreading": "true"}),
+        ("cpu.hwcap", {"hwcap": "0x1"}, {}),
+        ("cpu.address", {"virtual_bits": "48"}, {}),
+        ("cpu.execution", {"ia32": "true"}, {}),
         ("cpu.cstate", {"enabled": "false"}, {"cpu-cstate.enabled": "false"}),
         (
             "cpu.pstate",
@@ -44,7 +67,14 @@ def test_an_allowlist_replaces_the_denylist_and_does_not_touch_attributes(make_l
         ),
         (
             "cpu.security",
-            {"sgx.enabled": "true", "sgx.epc": "64", "sev.snp.enabled": "true", "sev.asids": "50"},
+            {
+                "sgx.enabled": "true",
+                "sgx.epc": "64",
+                "sgx.capable": "true",
+                "sgx.usable": "true",
+                "sev.snp.enabled": "true",
+                "sev.asids": "50",
+            },
             {"cpu-security.sgx.enabled": "true", "cpu-security.sev.snp.enabled": "true"},
         ),
         ("cpu.sst", {"bf.enabled": "true"}, {"cpu-power.sst_bf.enabled": "true"}),
@@ -62,6 +92,46 @@ def test_each_set_gives_its_labels(
     make_labels: Make, name: str, attributes: Mapping[str, str], labels: Mapping[str, str]
 ) -> None:
     assert make_labels(name, FeatureSet(attributes=attributes)) == labels
+
+
+def test_e5_a_cortex_a76_has_the_labels_of_the_document(make_labels: Make) -> None:
+    flags = FeatureSet(flags=frozenset({"ATOMICS", "ARMv8.1", "ARMv8.2"}), unobserved=frozenset({"ARMv8.3"}))
+    assert make_labels("cpu.cpuid", flags) == {
+        "cpu-cpuid.ATOMICS": "true",
+        "cpu-cpuid.ARMv8.1": "true",
+        "cpu-cpuid.ARMv8.2": "true",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "open_labels"),
+    [
+        (
+            "cpu.model",
+            {"model.vendor_id", "model.family", "model.id", "model.hypervisor", "model.vendor", "model.name"},
+        ),
+        ("cpu.cstate", {"cstate.enabled"}),
+        ("cpu.pstate", {"pstate.status", "pstate.turbo", "pstate.scaling_governor"}),
+        ("cpu.sst", {"power.sst_bf.enabled"}),
+        ("cpu.topology", {"hardware_multithreading"}),
+        ("cpu.coprocessor", {"coprocessor.nx_gzip"}),
+    ],
+)
+def test_an_unknown_set_leaves_its_labels_open(
+    make_unknown: Callable[[str], DefaultLabels], name: str, open_labels: set[str]
+) -> None:
+    made = make_unknown(name)
+    assert not made.labels
+    left_open = {key for one in made.unresolved for key in one.claims.values}
+    assert left_open == {f"feature.node.kubernetes.io/cpu-{label}" for label in open_labels}
+
+
+@pytest.mark.parametrize(("name", "prefix"), [("cpu.cpuid", "cpuid."), ("cpu.security", "security.")])
+def test_an_unknown_set_with_many_labels_leaves_a_prefix_open(
+    make_unknown: Callable[[str], DefaultLabels], name: str, prefix: str
+) -> None:
+    (one,) = make_unknown(name).unresolved
+    assert one.claims.prefixes == (f"feature.node.kubernetes.io/cpu-{prefix}",)
 
 
 def test_l13_what_the_machine_does_not_tell_gives_no_label(make_labels: Make) -> None:

@@ -16,6 +16,7 @@ class Processor(msgspec.Struct, frozen=True):
     attributes: dict[str, str] | None = None
     """NFD's attributes of cpu.cpuid."""
     vendor: str | None = None
+    """NFD's name of the vendor."""
     family: str | None = None
     model: str | None = None
     hypervisor: str | None = None
@@ -26,3 +27,10 @@ class Processor(msgspec.Struct, frozen=True):
     """Bytes of protected memory that firmware set aside for SGX; 0 if SGX is off."""
     nominal_mhz: int | None = None
     """The frequency on the label, CPUID leaf 0x16; 0 if the processor does not say."""
+    maker: str | None = None
+    """The vendor in a word, also where NFD has none."""
+    name: str | None = None
+    """What the model is called, in words."""
+    stepping: str | None = None
+    microcode: str | None = None
+    """As Linux writes it, ``0x2b000603``."""

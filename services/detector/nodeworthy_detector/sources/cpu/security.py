@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from nodeworthy.features import FeatureSet
 from nodeworthy_detector.hostfs import Host, HostReadError
+from nodeworthy_detector.sources.cpu.compat import has_device
 from nodeworthy_detector.sources.cpu.processor import Processor
 from nodeworthy_detector.sources.reading import Answer, Faults, attributes, unknown
 
@@ -64,7 +65,8 @@ _MAX_MOUNTS_BYTES = 8 * 1024 * 1024
 def read_security(host: Host, processor: Processor, faults: Faults) -> Answer:
     """Each attribute is there only when the protection is on: a flag of the processor alone does not say so.
 
-    Where the kernel's word cannot be read, its attributes are unobserved.
+    That flag is ``sgx.capable``; ``sgx.usable`` says that the kernel's device for programs is there too. Where the kernel's
+    word cannot be read, its attributes are unobserved.
     """
     host.require("sys/devices")
     epc = _sgx_bytes_of_nodes(host, faults) if processor.sgx_epc is None else processor.sgx_epc
@@ -74,6 +76,10 @@ def read_security(host: Host, processor: Processor, faults: Faults) -> Answer:
     if "TDX_GUEST" in (processor.flags or ()):
         values["tdx.protected"] = "true"
     unobserved: list[str] = []
+    if "SGX" in (processor.flags or ()):
+        is_usable = has_device(host, "sgx_enclave", faults)
+        values |= {"sgx.capable": "true", "sgx.usable": "true" if is_usable else None}
+        unobserved += ["sgx.usable"] if is_usable is None else []
     capacity = _read_capacity(host, faults)
     for switch in _SWITCHES:
         is_on = _read_switch(host, switch, processor, faults)

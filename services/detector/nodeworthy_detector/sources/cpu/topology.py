@@ -7,6 +7,7 @@ import msgspec
 from nodeworthy.features import FeatureSet
 from nodeworthy_detector.cpuinfo import Cpuinfo, cpu_list, parse_cpu_list
 from nodeworthy_detector.hostfs import Host, HostReadError
+from nodeworthy_detector.sources.cpu import midr
 from nodeworthy_detector.sources.reading import Answer, Faults, attributes, unknown
 
 _CPUS = "sys/devices/system/cpu"
@@ -92,5 +93,7 @@ def group(info: Cpuinfo) -> tuple[dict[str, str], ...]:
         number = block.get("processor", "")
         if number.isascii() and number.isdigit() and len(number) <= 6:  # noqa: PLR2004 # digits of a CPU number
             identity = tuple((name, block[key]) for name, key in _IDENTITY if block.get(key))
+            core = midr.core_name(block.get("CPU implementer"), block.get("CPU part")) or block.get("model name")
+            identity += (("name", core),) if core else ()
             members[identity].append(int(number))
     return tuple({**dict(identity), "cpus": cpu_list(numbers)} for identity, numbers in members.items())

@@ -16,6 +16,9 @@ _SGX_SECTIONS = range(2, 10)
 _PMU_COUNTERS = ("INSTRUCTIONS", "CYCLES", "REFCYCLES", "TOPDOWN_SLOTS")
 """Fixed counters 0 to 3."""
 
+_BRAND = (0x8000_0002, 0x8000_0003, 0x8000_0004)
+"""The leaves that spell the name of the model, 16 letters each."""
+
 _OTHER_LEAVES = (
     (0x4, 0),
     (0xA, 0),
@@ -29,6 +32,7 @@ _OTHER_LEAVES = (
     (0x24, 0),
     (0x4000_0000, 0),
     (0x4000_000C, 0),
+    *((leaf, 0) for leaf in _BRAND),
     (0x8000_001E, 0),
 )
 
@@ -54,7 +58,16 @@ def decode(table: CpuidTable, knowledge: Knowledge) -> Processor:
         rdt=_rdt(table),
         sgx_epc=_sgx_epc(table) if "SGX" in flags else 0,
         nominal_mhz=table.registers(0x16).eax & 0xFFFF,
+        maker=vendor,
+        name=_brand(table),
+        stepping=str(table.registers(1).eax & 0xF),
     )
+
+
+def _brand(table: CpuidTable) -> str | None:
+    """The model's name with single spaces, as Linux prints it."""
+    letters = signature(*(word for leaf in _BRAND for word in table.registers(leaf)))
+    return " ".join(letters.replace("\0", " ").split()) or None
 
 
 def _flags(table: CpuidTable, knowledge: Knowledge, vendor: str | None) -> frozenset[str]:

@@ -33,6 +33,10 @@ def decode_cpuinfo(info: Cpuinfo, knowledge: Knowledge) -> Processor:
     return Processor(
         flags=flags,
         unobserved=unobserved,
+        maker=vendor,
+        name=model_name(info),
+        stepping=info.only("stepping"),
+        microcode=info.only("microcode"),
         attributes=None if words is None else {},
         vendor=vendor,
         family=info.only("cpu family"),
@@ -41,6 +45,12 @@ def decode_cpuinfo(info: Cpuinfo, knowledge: Knowledge) -> Processor:
         rdt=None if words is None else _rdt(words, vendor),
         sgx_epc=0 if words is not None and "sgx" not in words else None,
     )
+
+
+def model_name(info: Cpuinfo) -> str | None:
+    """What all processors are called; Linux writes ``unknown`` where the processor does not say."""
+    name = info.only("model name")
+    return None if name == "unknown" else name
 
 
 def drop_uneven(flags: frozenset[str], info: Cpuinfo, knowledge: Knowledge) -> frozenset[str]:
