@@ -24,7 +24,7 @@ from nodeworthy.images import ImageKnowledge
 from nodeworthy.platforms import Platform
 from nodeworthy.verdicts import Answer, Claims, Declaration, DeclaredResult, NodeFacts, Verdict, Wishes
 
-PLATFORM_SETS = frozenset({"system.architecture", "cpu.cpuid", "kernel.config"})
+PLATFORM_SETS = frozenset({"system.architecture", "cpu.cpuid", "cpu.execution", "kernel.config"})
 """What the platform part of a verdict reads (verdicts.nodes, verdicts.platform)."""
 
 _PLATFORM = Panel({}, PLATFORM_SETS, {})

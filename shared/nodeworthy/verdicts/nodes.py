@@ -40,11 +40,13 @@ class NodeFacts(NamedTuple):
             return cls(_name(facts) or name, facts, None, variant_known=False)
         if architecture == "arm":
             variant = _arm_variant(facts)
+            is_known = variant is not None
             platform = normalize("linux", architecture, variant or _OLDEST_ARM)
         else:
             variant = _variant(facts, architecture)
+            is_known = variant is not None and not any(map(_LEVEL.match, _unobserved(facts)))
             platform = normalize("linux", architecture, variant or "")
-        return cls(_name(facts) or name, facts, platform, variant_known=variant is not None)
+        return cls(_name(facts) or name, facts, platform, variant_known=is_known)
 
 
 def _name(facts: Facts) -> str:
@@ -92,8 +94,6 @@ def _variant(facts: Facts, architecture: str) -> str | None:
     if facts.lookup("cpu.cpuid").state is not SetState.PRESENT:
         return None
     flags = _cpu_flags(facts)
-    if any(_LEVEL.match(name) for name in _unobserved(facts)):
-        return None
     if architecture == "amd64":
         levels = [int(flag[-1]) for flag in flags if flag.startswith("X86_64_V") and _AMD64_LEVEL.fullmatch(flag)]
         return f"v{max(levels)}" if levels else None

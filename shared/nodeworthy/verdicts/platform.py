@@ -108,7 +108,25 @@ def _compare(image: Platform, node: NodeFacts) -> Finding:
 
 
 def _compare_32_bit(image: Platform, node: NodeFacts) -> Finding:
-    """A 32-bit image on a 64-bit node runs where the kernel was built for it (IA32_EMULATION, COMPAT)."""
+    """A 32-bit image on a 64-bit node runs where ``cpu.execution`` says so, or the kernel was built for it."""
+    ability = "ia32" if image.architecture == "386" else "aarch32"
+    execution = node.facts.lookup("cpu.execution").content
+    runs = ((execution.attributes or {}) if execution else {}).get(ability)
+    if runs == "true":
+        return _finding("platform", State.MET, str(image), f"{node.platform}, runs {ability}")
+    if runs == "false":
+        return _finding(
+            "platform-32-bit-unsupported",
+            State.UNMET,
+            str(image),
+            f"{node.platform}, runs no {ability}",
+            effect=Effect.DOES_NOT_START,
+        )
+    return _compare_kernel(image, node)
+
+
+def _compare_kernel(image: Platform, node: NodeFacts) -> Finding:
+    """By the kernel's configuration alone, as NFD's facts have it."""
     option = "IA32_EMULATION" if image.architecture == "386" else "COMPAT"
     found = node.facts.lookup("kernel.config").content
     built = found is not None and (found.attributes or {}).get(option) == "y"
@@ -128,7 +146,7 @@ def _compare_32_bit(image: Platform, node: NodeFacts) -> Finding:
         State.UNKNOWN,
         str(image),
         str(node.platform),
-        settle=f"the node's kernel configuration (CONFIG_{option}) and whether its CPU runs 32-bit programs",
+        settle=f"the set cpu.execution of the node, or its kernel configuration (CONFIG_{option})",
     )
 
 

@@ -126,6 +126,36 @@ def test_arm_32_bit_stays_unknown_even_with_compat_since_the_cpu_may_not_do_it()
     assert choose_image(single("linux/arm/v7"), node("arm64", config={"SMP": "y"})).finding.state is State.UNMET
 
 
+@pytest.mark.parametrize(
+    ("architecture", "ability", "image"), [("amd64", "ia32", "linux/386"), ("arm64", "aarch32", "linux/arm/v7")]
+)
+@pytest.mark.parametrize(("said", "state"), [("true", State.MET), ("false", State.UNMET), ("", State.UNKNOWN)])
+def test_what_the_detector_says_of_32_bit_programs_decides_before_the_kernels_configuration(
+    architecture: str, ability: str, image: str, said: str, state: State
+) -> None:
+    execution = FeatureSet(
+        attributes={ability: said} if said else {}, unobserved=frozenset() if said else frozenset({ability})
+    )
+    named = FeatureSet(attributes={"architecture": architecture})
+    contents = {"system.architecture": named, "cpu.execution": execution}
+    assert choose_image(single(image), NodeFacts.of(Snapshot(contents), "n1")).finding.state is state
+    opposite = FeatureSet(attributes={"64BIT": "y"} if said == "true" else {"IA32_EMULATION": "y", "COMPAT": "y"})
+    if said:
+        facts = NodeFacts.of(Snapshot(contents | {"kernel.config": opposite}), "n1")
+        assert choose_image(single(image), facts).finding.state is state
+
+
+@pytest.mark.parametrize(
+    ("image", "state"),
+    [("linux/arm64/v8.2", State.MET), ("linux/arm64/v8.3", State.UNKNOWN), ("linux/arm64", State.MET)],
+)
+def test_a_level_that_is_proven_counts_also_where_higher_ones_were_not_observed(image: str, state: State) -> None:
+    flags = FeatureSet(flags=frozenset({"ARMv8.1", "ARMv8.2"}), unobserved=frozenset({"ARMv8.3"}))
+    named = FeatureSet(attributes={"architecture": "arm64"})
+    facts = NodeFacts.of(Snapshot({"system.architecture": named, "cpu.cpuid": flags}), "n1")
+    assert choose_image(single(image), facts).finding.state is state
+
+
 def test_index_and_config_that_disagree_are_unknown() -> None:
     image = PlatformImage("sha256:0", claimed=platforms.parse("linux/amd64"), configured=platforms.parse("linux/arm64"))
     choice = choose_image(ImageKnowledge("r", "sha256:i", "index", (image,)), node())
