@@ -23,12 +23,13 @@ def read_machine(root: Path = Path("/"), only: frozenset[str] | None = None) -> 
     """
     from nodeworthy_detector.discovery import discover
     from nodeworthy_detector.hostfs import open_root
+    from nodeworthy_detector.programs.source import ProgramsSource
     from nodeworthy_detector.sources import SOURCES, SystemSource
 
     host = open_root(root)
     named = SystemSource(node_name=os.environ.get("NODE_NAME", ""))
     sources = tuple(named if isinstance(source, SystemSource) else source for source in SOURCES)
-    return discover(host, sources, only=only)
+    return discover(host, (*sources, ProgramsSource()), only=only)
 
 
 def read_node(on: str) -> NodeFacts:

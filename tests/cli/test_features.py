@@ -110,3 +110,28 @@ def test_a_file_that_cannot_be_read_is_unknown_with_its_reason(nodeworthy: "Node
     status = document["sets"]["system.osrelease"]
     assert status["state"] == "unknown"
     assert "os-release" in status["reason"]
+
+
+def test_nodefeature_is_an_object_for_nfd_with_the_machines_own_labels(
+    nodeworthy: "Nodeworthy", tmp_path: Path
+) -> None:
+    folder = tmp_path / "host/etc/kubernetes/node-feature-discovery"
+    for name in ("features.d", "custom.d"):
+        (folder / name).mkdir(parents=True)
+    (folder / "features.d/rack").write_text("rack=b7\n")
+    rule = (
+        "- {name: r, labels: {in-b7: '1'}, matchFeatures: [{feature: local.feature, matchExpressions: {rack: [b7]}}]}"
+    )
+    (folder / "custom.d/rules").write_text(rule)
+    done = nodeworthy("features", "-o", "nodefeature", "--namespace", "nfd", "--host-root", "host", code=0)
+    document = yaml.safe_load(done.stdout)
+    node = document["metadata"]["name"]
+    assert document["metadata"] == {
+        "name": node,
+        "namespace": "nfd",
+        "labels": {"nfd.node.kubernetes.io/node-name": node},
+    }
+    prefix = "feature.node.kubernetes.io/"
+    assert document["spec"]["labels"] == {f"{prefix}in-b7": "1", f"{prefix}rack": "b7"}
+    assert document["spec"]["features"]["attributes"]["local.feature"] == {"elements": {"rack": "b7"}}
+    assert set(document["spec"]["features"]) == {"flags", "attributes", "instances"}

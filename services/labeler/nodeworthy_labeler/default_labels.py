@@ -1,6 +1,6 @@
 """Default labels of many nodes at once: each maker is asked once for each distinct content of its set."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -35,16 +35,6 @@ def classify(fleet: Fleet, policy: LabelPolicy, rows: Numbers) -> list[MakerClas
     """By maker, what it gives to these rows."""
     makers = policy.defaults.makers
     return [_classify(fleet, policy, place, maker.set_name, rows) for place, maker in enumerate(makers, 1)]
-
-
-def join(made: Iterable[DefaultLabels]) -> DefaultLabels:
-    """What all makers give one node, as :func:`nodeworthy.labels.make_default_labels` says it."""
-    parts = tuple(made)
-    return DefaultLabels(
-        labels=tuple(label for part in parts for label in part.labels),
-        unresolved=tuple(one for part in parts for one in part.unresolved),
-        rejected=tuple(one for part in parts for one in part.rejected),
-    )
 
 
 def _classify(fleet: Fleet, policy: LabelPolicy, place: int, set_name: str, rows: Numbers) -> MakerClasses:

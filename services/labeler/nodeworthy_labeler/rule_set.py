@@ -8,6 +8,7 @@ import msgspec
 from nodeworthy import fleet
 from nodeworthy.errors import Problem
 from nodeworthy.labels import LabelPolicy, LabelSettings, RuleChain, compile_chain, compile_policy
+from nodeworthy_labeler.custom_rules import CustomChains
 from nodeworthy_labeler.rule_files import LoadedRules, load_rules
 
 
@@ -17,6 +18,8 @@ class RuleSet(msgspec.Struct, frozen=True):
     policy: LabelPolicy
     chain: RuleChain
     fleet_chain: fleet.Chain
+    custom: CustomChains
+    """The nodes' own rules, which are read and compiled when a node has them."""
     digest: str
     """``sha256:<hex>`` of the documents and the settings."""
     problems: tuple[Problem, ...] = ()
@@ -31,6 +34,7 @@ def compile_rules(loaded: LoadedRules, policy: LabelPolicy) -> RuleSet:
         policy=policy,
         chain=chain,
         fleet_chain=fleet.make_chain(chain.compiled),
+        custom=CustomChains(policy),
         digest=_digest(loaded, policy.settings),
         problems=loaded.problems,
         notices=loaded.notices,

@@ -8,7 +8,7 @@ import numpy as np
 from nodeworthy.features import Lookup, SetState, SetStatus, Snapshot
 from nodeworthy.fleet import Fleet, evaluate_rules
 from nodeworthy.fleet.grouping import Numbers, group
-from nodeworthy.labels import WantedLabels, combine
+from nodeworthy.labels import WantedLabels, combine, join_default_labels
 from nodeworthy_labeler import default_labels
 from nodeworthy_labeler.rule_set import RuleSet
 
@@ -24,12 +24,13 @@ def want(fleet: Fleet, rules: RuleSet, nodes: Sequence[str]) -> dict[str, Wanted
     rows = fleet.rows(nodes)
     results = evaluate_rules(fleet, rules.fleet_chain, nodes)
     makers = default_labels.classify(fleet, rules.policy, rows)
+    makers.append(rules.custom.classify(fleet, nodes, rows))
     rule_groups = results.group_numbers()
     alike = group([rule_groups, *(maker.numbers for maker in makers)], len(nodes))
     statuses = _Statuses(fleet)
     wanted = []
     for first in alike.first.tolist():
-        defaults = default_labels.join(maker.made[int(maker.numbers[first])] for maker in makers)
+        defaults = join_default_labels(maker.made[int(maker.numbers[first])] for maker in makers)
         facts = _NodeFacts(fleet, int(rows[first]), statuses)
         result = results.chain_result(int(rule_groups[first]))
         wanted.append(combine(facts, rules.policy, defaults, rules.chain, result))

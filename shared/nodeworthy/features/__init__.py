@@ -8,6 +8,7 @@ from nodeworthy.features.diff import SetChange, SnapshotDiff, diff_sets, diff_sn
 from nodeworthy.features.document import MAX_DOCUMENT_BYTES, read_document, write_document
 from nodeworthy.features.encoding import MAX_SET_BYTES, decode, digest, encode
 from nodeworthy.features.model import FeatureSet, Instance, clean_text
+from nodeworthy.features.node_feature import write_node_feature
 from nodeworthy.features.snapshot import NOBODY_REPORTS, Lookup, SetState, SetStatus, Snapshot, SourceHealth
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "encode",
     "read_document",
     "write_document",
+    "write_node_feature",
 ]

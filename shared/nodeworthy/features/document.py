@@ -15,6 +15,7 @@ A document without ``sets`` and ``catalogue`` (NFD's own export) says nothing of
 unknown. Source of the shape: NFD, api/nfd/v1alpha1, type Features.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -99,8 +100,18 @@ def read_document(data: bytes | str, source: str) -> Snapshot:
 
 def write_document(snapshot: Snapshot) -> dict[str, Any]:
     """The document of a snapshot, ready for JSON or YAML; everything is sorted by name, instances keep their order."""
+    document = write_maps(snapshot.contents)
+    document["sets"] = {name: msgspec.to_builtins(snapshot.status(name)) for name in snapshot.names()}
+    if snapshot.catalogue is not None:
+        document["catalogue"] = sorted(snapshot.catalogue)
+    document["sources"] = {name: msgspec.to_builtins(health) for name, health in sorted(snapshot.sources.items())}
+    return document
+
+
+def write_maps(contents: Mapping[str, FeatureSet]) -> dict[str, Any]:
+    """NFD's three maps; all of them are there, as NFD's worker writes them."""
     document: dict[str, Any] = {"flags": {}, "attributes": {}, "instances": {}}
-    for name, content in sorted(snapshot.contents.items()):
+    for name, content in sorted(contents.items()):
         if content.flags is not None:
             document["flags"][name] = {"elements": {clean_text(flag): {} for flag in sorted(content.flags)}}
         if content.attributes is not None:
@@ -108,10 +119,6 @@ def write_document(snapshot: Snapshot) -> dict[str, Any]:
         if content.instances is not None:
             elements = [{"attributes": _clean(instance)} for instance in content.instances]
             document["instances"][name] = {"elements": elements}
-    document["sets"] = {name: msgspec.to_builtins(snapshot.status(name)) for name in snapshot.names()}
-    if snapshot.catalogue is not None:
-        document["catalogue"] = sorted(snapshot.catalogue)
-    document["sources"] = {name: msgspec.to_builtins(health) for name, health in sorted(snapshot.sources.items())}
     return document
 
 

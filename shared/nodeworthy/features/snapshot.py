@@ -39,6 +39,10 @@ class SourceHealth(msgspec.Struct, frozen=True, omit_defaults=True):
 
     error: str = ""
     faults: tuple[str, ...] = ()
+    disabled: bool = False
+    """Whether the configuration keeps it from looking; its sets are unknown."""
+    polled: str = ""
+    """Why it is looked at every few seconds: nothing tells when something changes. Empty where changes are told, or rare."""
 
 
 class Lookup(NamedTuple):

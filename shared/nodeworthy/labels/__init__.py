@@ -8,11 +8,13 @@ and labels are read from, and how a plan is carried out (the targets of the labe
 from nodeworthy.labels.acceptance import Acceptance, compile_acceptance
 from nodeworthy.labels.chain import ChainedRule, RuleChain, RuleObject, compile_chain
 from nodeworthy.labels.combining import combine, want_labels
+from nodeworthy.labels.custom_rules import make_own_labels
 from nodeworthy.labels.defaults import (
     CompiledDefaults,
     DefaultLabel,
     DefaultLabels,
     compile_defaults,
+    join_default_labels,
     make_default_labels,
 )
 from nodeworthy.labels.memory import LabelEntry, LabelMemory, LabelState, NodeLabels, Plan, labels_of_memory
@@ -25,12 +27,13 @@ from nodeworthy.labels.settings import (
     DefaultLabelSettings,
     KernelLabels,
     LabelSettings,
+    OutputSettings,
     PciLabels,
     UsbLabels,
 )
 from nodeworthy.labels.targets import NO_FACTS, FactsMark, LabelTarget, TargetState
 from nodeworthy.labels.values import legal_value
-from nodeworthy.labels.wanted import NodeFacts, WantedLabel, WantedLabels
+from nodeworthy.labels.wanted import NodeFacts, WantedLabel, WantedLabels, WantedTaint
 
 __all__ = [
     "NO_FACTS",
@@ -56,6 +59,7 @@ __all__ = [
     "LabelTarget",
     "NodeFacts",
     "NodeLabels",
+    "OutputSettings",
     "PciLabels",
     "Plan",
     "Rejected",
@@ -67,14 +71,17 @@ __all__ = [
     "UsbLabels",
     "WantedLabel",
     "WantedLabels",
+    "WantedTaint",
     "combine",
     "compile_acceptance",
     "compile_chain",
     "compile_defaults",
     "compile_policy",
+    "join_default_labels",
     "labels_of_memory",
     "legal_value",
     "make_default_labels",
+    "make_own_labels",
     "reconcile",
     "want_labels",
 ]

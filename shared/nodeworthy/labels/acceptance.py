@@ -14,6 +14,7 @@ from nodeworthy.labels.origins import RejectedKind
 from nodeworthy.labels.settings import AcceptanceSettings
 from nodeworthy.rules import Taint
 from nodeworthy.rules import labels as syntax
+from nodeworthy.rules.labels import Fault, Objection
 from nodeworthy.rules.patterns import compile_pattern
 
 NamePattern = Callable[[str], bool]
@@ -21,44 +22,44 @@ NamePattern = Callable[[str], bool]
 
 
 class Acceptance(msgspec.Struct, frozen=True):
-    """The checks under some settings."""
+    """The checks under some settings.
+
+    A key without ``/`` has come this far only where the prefix is off for its giver: then it needs no namespace.
+    """
 
     settings: AcceptanceSettings
     is_listed: NamePattern
-    auto_prefix: bool = True
 
-    def find_problem(self, kind: RejectedKind, key: str, value: str) -> str | None:
+    def find_problem(self, kind: RejectedKind, key: str, value: str) -> Objection | None:
         """Why a node may not have this label, annotation or extended resource; ``None`` if it may."""
-        problem = syntax.qualified_name_problem(key)
-        if problem is not None:
-            return problem
         if kind is RejectedKind.LABEL:
             return self._label_problem(key, value)
-        is_free = not self.auto_prefix and "/" not in key
+        name_problem = syntax.annotation_name_problem if "/" in key else syntax.qualified_name_problem
+        problem = name_problem(key)
         if kind is RejectedKind.ANNOTATION:
-            return (not is_free and syntax.annotation_name_problem(key)) or syntax.annotation_value_problem(value)
-        return (not is_free and syntax.extended_resource_name_problem(key)) or syntax.quantity_problem(value)
+            return problem or syntax.annotation_value_problem(value)
+        return problem or syntax.quantity_problem(value)
 
-    def _label_problem(self, key: str, value: str) -> str | None:
+    def _label_problem(self, key: str, value: str) -> Objection | None:
+        """In NFD's order: a bad name, Kubernetes' own namespace unless it is allowed, a denied one, value, list."""
         namespace, slash, name = key.rpartition("/")
-        if not (slash and namespace in self.settings.extra_namespaces):
-            is_free = not self.auto_prefix and not slash
-            if not is_free and (problem := syntax.label_name_problem(key)):
-                return problem
-            if any(_covers(pattern, namespace) for pattern in self.settings.denied_namespaces):
-                return f"namespace {namespace or '(none)'} is denied by a setting"
-        if not self.is_listed(name):
-            return "the setting for names of labels does not list it"
-        return syntax.label_value_problem(value)
+        is_extra = bool(slash) and namespace in self.settings.extra_namespaces
+        problem = syntax.label_name_problem(key) if slash and not is_extra else syntax.qualified_name_problem(key)
+        if not is_extra and any(_covers(pattern, namespace) for pattern in self.settings.denied_namespaces):
+            return Objection(Fault.NAMESPACE, f"namespace {namespace[:80] or '(none)'} is denied by a setting")
+        problem = problem or syntax.label_value_problem(value)
+        if problem is None and not self.is_listed(name):
+            return Objection(Fault.NOT_LISTED, "the setting for names of labels does not list it")
+        return problem
 
 
-def compile_acceptance(settings: AcceptanceSettings, *, auto_prefix: bool = True) -> Acceptance:
+def compile_acceptance(settings: AcceptanceSettings) -> Acceptance:
     """The checks under these settings.
 
     Raises:
         UsageError: the pattern of names is no regular expression.
     """
-    return Acceptance(settings, compile_name_pattern(settings.name_pattern, "labels"), auto_prefix)
+    return Acceptance(settings, compile_name_pattern(settings.name_pattern, "labels"))
 
 
 def compile_name_pattern(pattern: str, subject: str) -> NamePattern:
@@ -75,7 +76,7 @@ def compile_name_pattern(pattern: str, subject: str) -> NamePattern:
         ) from error
 
 
-def find_taint_problem(taint: Taint) -> str | None:
+def find_taint_problem(taint: Taint) -> Objection | None:
     """Why a node may not have this taint; its value is not looked at, as in NFD."""
     return syntax.taint_name_problem(taint.key) or syntax.taint_effect_problem(taint.effect)
 

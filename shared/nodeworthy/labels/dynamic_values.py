@@ -4,12 +4,11 @@
 element is what follows the second dot. Names are taken as they are written, in their case.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodeworthy.features import Lookup, SetState
 from nodeworthy.labels.chain import ChainedRule, RuleChain
-from nodeworthy.rules import MATCHED_SET, ChainResult, CompiledRule, Facts, Outcome, RuleResult
+from nodeworthy.rules import MATCHED_SET, ChainResult, CompiledRule, Facts, Outcome
 
 _PARTS = 3
 
@@ -27,8 +26,8 @@ class DynamicValues:
 
     def __init__(self, facts: Facts, chain: RuleChain, result: ChainResult) -> None:
         self._facts = facts
-        self._chain = chain
-        self._result = result
+        pairs = zip(chain.rules, result.results, strict=True)
+        self._last_first = sorted(pairs, key=lambda pair: pair[0].place, reverse=True)
 
     def resolve(self, value: str) -> Resolved:
         """The value itself, or what it stands for."""
@@ -43,21 +42,18 @@ class DynamicValues:
         return _from_set(value, element, set_name, self._facts.lookup(set_name))
 
     def _from_rules(self, value: str, name: str) -> Resolved:
-        doubt = doubtful_rule(self._chain.rules, self._result.results, name)
-        if doubt is not None:
-            return Resolved(None, is_known=False, reason=f"it is not known whether {doubt} gives {name}")
-        found = (self._result.matched or {}).get(name)
-        return Resolved(found, reason="" if found is not None else f"{value[:80]!r}: no rule gives {name}")
+        """What the last rule in NFD's order gives under this name, in whatever order they ran."""
+        for link, result in self._last_first:
+            if result.outcome is Outcome.TRUE and (name in result.vars or name in result.labels):
+                return Resolved(result.vars[name] if name in result.vars else result.labels[name])
+            if result.outcome in (Outcome.UNKNOWN, Outcome.ERROR) and _may_give(link, name):
+                return Resolved(None, is_known=False, reason=f"it is not known whether {link.giver} gives {name}")
+        found = _from_set(value, name, MATCHED_SET, self._facts.lookup(MATCHED_SET))
+        return found if found.value is not None or not found.is_known else Resolved(None, reason=_nobody(value, name))
 
 
-def doubtful_rule(rules: Sequence[ChainedRule], results: Sequence[RuleResult], name: str) -> str | None:
-    """The last rule that may have given this name to ``rule.matched``, unless a later one surely has."""
-    for link, result in zip(reversed(rules), reversed(results), strict=True):
-        if result.outcome is Outcome.TRUE and (name in result.labels or name in result.vars):
-            return None
-        if result.outcome in (Outcome.UNKNOWN, Outcome.ERROR) and _may_give(link, name):
-            return str(link.giver)
-    return None
+def _nobody(value: str, name: str) -> str:
+    return f"{value[:80]!r}: no rule gives {name[:80]}"
 
 
 def _may_give(link: ChainedRule, name: str) -> bool:

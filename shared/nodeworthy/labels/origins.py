@@ -6,6 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from nodeworthy.rules import Outcome
+from nodeworthy.rules.labels import Fault, Objection
 
 MAX_SHOWN = 128
 """How much of a value is shown that may be of any length, twice a legal one."""
@@ -18,7 +19,7 @@ class GiverKind(StrEnum):
     """The kinds of origins of a label."""
 
     DEFAULT = "default"
-    """A feature set, by the table of default labels."""
+    """A feature set, by the table of default labels; or a rule of the node itself, which stands in a set."""
     RULE = "rule"
     UNREAD = "unread"
     """A document of rules that could not be read: it may hold any rule."""
@@ -31,17 +32,19 @@ class Giver(msgspec.Struct, frozen=True, omit_defaults=True, order=True):
     name: str
     """The set; the object that holds the rule; of an unread document the object's name, empty where that is not known."""
     part: str = ""
-    """The rule's name; of an unread document, where it was read from."""
+    """The rule's name; of a node's own rule, also its file; of an unread document, where it was read from."""
 
     def __str__(self) -> str:
         if self.kind is GiverKind.DEFAULT:
-            return f"default labels of {self.name}"
+            return f"custom rule {self.part}" if self.part else f"default labels of {self.name}"
         return f"rule {self.name}/{self.part}" if self.kind is GiverKind.RULE else f"document {self.part or self.name}"
 
     def may_be(self, other: "Giver") -> bool:
-        """Whether ``other`` is this giver, or may be a rule of this unread document."""
+        """Whether ``other`` is this giver, or may be a rule of this unread document or set."""
         if self.kind is GiverKind.UNREAD and other.kind is GiverKind.RULE:
             return self.name in ("", other.name)
+        if self.kind is GiverKind.DEFAULT and not self.part:
+            return (self.kind, self.name) == (other.kind, other.name)
         return self == other
 
 
@@ -53,7 +56,7 @@ class Given(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Claims(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The labels that a giver may give on some facts, under their full names."""
+    """What a giver may give on some facts, under full names; labels, where nothing else is said."""
 
     values: Mapping[str, str | None] = {}
     """Name to value; ``None`` where the value hangs on the facts."""
@@ -61,6 +64,10 @@ class Claims(msgspec.Struct, frozen=True, omit_defaults=True):
     """Beginnings of names."""
     anything: bool = False
     """Nobody knows the names: a template, a file of features.d, a rule that cannot be read."""
+    annotations: frozenset[str] = frozenset()
+    extended_resources: frozenset[str] = frozenset()
+    taints: frozenset[str] = frozenset()
+    """Keys."""
 
     def names(self, key: str) -> bool:
         """Whether the label is among those that are named."""
@@ -100,8 +107,11 @@ class Rejected(msgspec.Struct, frozen=True, omit_defaults=True):
     value: str
     reason: str
     giver: Giver
+    fault: Fault
+    """The reason for programs."""
 
 
-def refuse(kind: RejectedKind, given: Given, key: str, reason: str) -> Rejected:
+def refuse(kind: RejectedKind, given: Given, key: str, objection: Objection) -> Rejected:
     """The refusal of a value, with texts of any length cut to what a person reads."""
-    return Rejected(kind, key[:_MAX_KEY], given.value[:MAX_SHOWN], reason, given.giver)
+    value = given.value[:MAX_SHOWN]
+    return Rejected(kind, key[:_MAX_KEY], value, objection.text, given.giver, objection.fault)

@@ -32,5 +32,4 @@ def compile_policy(settings: LabelSettings | None = None) -> LabelPolicy:
         UsageError: a pattern is no regular expression.
     """
     settings = settings or LabelSettings()
-    acceptance = compile_acceptance(settings.acceptance, auto_prefix=settings.auto_prefix)
-    return LabelPolicy(settings, compile_defaults(settings.defaults), acceptance)
+    return LabelPolicy(settings, compile_defaults(settings.defaults), compile_acceptance(settings.acceptance))

@@ -74,12 +74,29 @@ class AcceptanceSettings:
 
 
 @dataclass(frozen=True)
+class OutputSettings:
+    """Which kinds of what rules give reach a node; what is switched off goes, as in nfd-master."""
+
+    labels: bool = True
+    """Off: no label at all, default ones included (``restrictions.disableLabels``)."""
+    annotations: bool = True
+    """(``restrictions.disableAnnotations``)"""
+    extended_resources: bool = True
+    """(``restrictions.disableExtendedResources``)"""
+    taints: bool = False
+    """Off unless somebody wants it: a taint keeps pods away (``enableTaints``)."""
+
+
+@dataclass(frozen=True)
 class LabelSettings:
     """Settings of all labels."""
 
     defaults: DefaultLabelSettings = field(default_factory=DefaultLabelSettings)
     acceptance: AcceptanceSettings = field(default_factory=AcceptanceSettings)
+    outputs: OutputSettings = field(default_factory=OutputSettings)
     auto_prefix: bool = True
-    """Names without a namespace get ``feature.node.kubernetes.io/``, as in NFD unless ``DisableAutoPrefix`` is on."""
+    """Names without a namespace get ``feature.node.kubernetes.io/``, as in NFD unless ``DisableAutoPrefix`` is on.
+
+    A rule object with the annotation ``nodeworthy.io/auto-prefix: "false"`` does without it on its own."""
     max_labels: int = 500
     """How many labels of one node may be ours; an object in etcd holds 1.5 MB, and a mistaken rule could fill it."""

@@ -1,4 +1,4 @@
-"""Which labels a node should have, each with its origin, and what nobody knows of them."""
+"""What a node should have, each with its origin, and what nobody knows of it."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -18,7 +18,7 @@ class NodeFacts(Facts, Protocol):
 
 
 class WantedLabel(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One label that the node should have."""
+    """One label, annotation or extended resource that the node should have."""
 
     key: str
     value: str
@@ -35,6 +35,15 @@ class WantedLabel(msgspec.Struct, frozen=True, omit_defaults=True):
         return len({given.value for given in self.given if given.giver.kind is GiverKind.RULE}) > 1
 
 
+class WantedTaint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One taint that the node should have; of those with one key and effect, the last one."""
+
+    taint: Taint
+    giver: Giver
+    sets: tuple[str, ...]
+    """The sets that its giver read, sorted."""
+
+
 class WantedLabels(msgspec.Struct, frozen=True):
     """What one node should have, what nobody knows, and what was refused."""
 
@@ -45,11 +54,12 @@ class WantedLabels(msgspec.Struct, frozen=True):
     """The sets that the labels were made from: name to digest, or to ``absent`` or ``unknown``."""
     unresolved: tuple[Unresolved, ...] = ()
     rejected: tuple[Rejected, ...] = ()
-    annotations: Mapping[str, str] = {}
-    extended_resources: Mapping[str, str] = {}
-    taints: tuple[Taint, ...] = ()
+    annotations: Mapping[str, WantedLabel] = {}
+    extended_resources: Mapping[str, WantedLabel] = {}
+    taints: tuple[WantedTaint, ...] = ()
 
     @property
     def conflicts(self) -> tuple[WantedLabel, ...]:
-        """Labels to which two rules give different values."""
-        return tuple(label for label in self.labels.values() if label.rules_disagree)
+        """Labels, annotations and extended resources to which two rules give different values."""
+        found = (*self.labels.values(), *self.annotations.values(), *self.extended_resources.values())
+        return tuple(one for one in found if one.rules_disagree)

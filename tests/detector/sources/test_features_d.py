@@ -138,3 +138,10 @@ def test_any_text_is_read(text: str) -> None:
 def test_only_wrong_directives_are_faults(lines: list[str]) -> None:
     file = parse_feature_file("\n".join(lines), NOW)
     assert len(file.faults) == lines.count("# +x")
+
+
+def test_a_line_whose_name_is_refused_is_a_fault_and_uses_up_no_directive() -> None:
+    text = "# +no-label\nHello\nb=1\nc=2\n"
+    file = parse_feature_file(text, NOW, find_problem=lambda name: "no name" if name == "Hello" else None)
+    assert (file.features, file.labels) == ({"b": "1", "c": "2"}, {"c": "2"})
+    assert file.faults == ("line 2: no name",)

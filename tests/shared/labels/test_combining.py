@@ -1,23 +1,29 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+import msgspec
 import pytest
 
 from nodeworthy.errors import Problem
 from nodeworthy.features import FeatureSet, Snapshot, digest, encode
 from nodeworthy.labels import (
+    Claims,
     Given,
     Giver,
     GiverKind,
     LabelPolicy,
     LabelSettings,
+    OutputSettings,
     RejectedKind,
     RuleObject,
+    WantedLabel,
     WantedLabels,
+    WantedTaint,
     compile_chain,
     compile_policy,
     want_labels,
 )
 from nodeworthy.rules import Expression, Operator, Outcome, Rule, Taint, Term, UnreadableRule
+from nodeworthy.rules.labels import Fault
 
 PREFIX = "feature.node.kubernetes.io/"
 EXISTS = Expression(Operator.EXISTS)
@@ -35,6 +41,10 @@ def want(policy: LabelPolicy, facts: Snapshot, *rules: Rule | UnreadableRule, un
 
 def values(wanted: WantedLabels) -> dict[str, str]:
     return {key.removeprefix(PREFIX): label.value for key, label in wanted.labels.items()}
+
+
+def texts(given: Mapping[str, WantedLabel]) -> dict[str, str]:
+    return {key: one.value for key, one in given.items()}
 
 
 def rule(name: str) -> Giver:
@@ -103,7 +113,7 @@ def test_of_two_spellings_in_one_rule_the_full_one_wins_and_the_other_is_told(
 def test_without_the_prefix_keys_stay_as_they_are_written(facts_of: FactsOf) -> None:
     plain = compile_policy(LabelSettings(auto_prefix=False))
     wanted = want(plain, facts_of(), Rule("r", labels={"gpu": "1"}, annotations={"a": "b"}))
-    assert (values(wanted), wanted.annotations) == ({"gpu": "1"}, {"a": "b"})
+    assert (values(wanted), texts(wanted.annotations)) == ({"gpu": "1"}, {"a": "b"})
 
 
 def test_a_rule_that_is_unknown_or_in_error_claims_what_it_may_give(policy: LabelPolicy, facts_of: FactsOf) -> None:
@@ -204,28 +214,137 @@ def test_a_dynamic_value_that_an_unknown_rule_may_give_is_in_doubt(policy: Label
     assert want(policy, facts, user, unread="gpu.yaml").rejected == ()
 
 
-def test_other_outputs_are_given_as_they_are_computed(policy: LabelPolicy, facts_of: FactsOf) -> None:
+TAINTS_ON = compile_policy(LabelSettings(outputs=OutputSettings(taints=True)))
+
+
+def test_other_outputs_are_given_as_they_are_computed_with_who_gives_them(facts_of: FactsOf) -> None:
     rules = (
         Rule(
             "a",
+            (Term("system.osrelease"),),
             annotations={"note": "@system.osrelease.ID", "kubernetes.io/x": "1"},
             extended_resources={"slots": "@system.osrelease.VERSION_ID", "bad": "lots"},
             taints=(Taint("x.org/t", "NoSchedule", "1"), Taint("nope", "NoSchedule"), Taint("x.org/u", "Sometimes")),
         ),
         Rule("b", annotations={"note": "two words"}, taints=(Taint("x.org/t", "NoSchedule", "2"),)),
     )
-    wanted = want(policy, facts_of({"system.osrelease": OS}), *rules)
-    assert wanted.annotations == {f"{PREFIX}note": "two words"}
-    assert wanted.extended_resources == {f"{PREFIX}slots": "12"}
-    assert wanted.taints == (Taint("x.org/t", "NoSchedule", "2"),)
-    assert {(one.kind, one.key) for one in wanted.rejected} == {
-        (RejectedKind.ANNOTATION, "kubernetes.io/x"),
-        (RejectedKind.EXTENDED_RESOURCE, f"{PREFIX}bad"),
-        (RejectedKind.TAINT, "nope"),
-        (RejectedKind.TAINT, "x.org/u"),
+    wanted = want(TAINTS_ON, facts_of({"system.osrelease": OS}), *rules)
+    assert texts(wanted.annotations) == {f"{PREFIX}note": "two words"}
+    assert texts(wanted.extended_resources) == {f"{PREFIX}slots": "12"}
+    slots = wanted.extended_resources[f"{PREFIX}slots"]
+    assert (slots.given, slots.sets) == ((Given(rule("a"), "@system.osrelease.VERSION_ID"),), ("system.osrelease",))
+    assert wanted.taints == (WantedTaint(Taint("x.org/t", "NoSchedule", "2"), rule("b"), ()),)
+    assert {(one.kind, one.key): one.fault for one in wanted.rejected} == {
+        (RejectedKind.ANNOTATION, "kubernetes.io/x"): Fault.NAMESPACE,
+        (RejectedKind.EXTENDED_RESOURCE, f"{PREFIX}bad"): Fault.VALUE,
+        (RejectedKind.TAINT, "nope"): Fault.UNPREFIXED,
+        (RejectedKind.TAINT, "x.org/u"): Fault.EFFECT,
     }
+    assert [one.key for one in wanted.conflicts] == [f"{PREFIX}note"]
 
 
 def test_annotations_are_never_dynamic_as_in_nfd(policy: LabelPolicy, facts_of: FactsOf) -> None:
     wanted = want(policy, facts_of({"system.osrelease": OS}), Rule("a", annotations={"note": "@system.osrelease.ID"}))
-    assert wanted.annotations == {f"{PREFIX}note": "@system.osrelease.ID"}
+    assert texts(wanted.annotations) == {f"{PREFIX}note": "@system.osrelease.ID"}
+
+
+def test_what_a_rule_in_doubt_may_give_is_claimed_for_every_kind(facts_of: FactsOf) -> None:
+    taints = (Taint("x.org/t", "NoSchedule"),)
+    dark = Rule("d", DARK, annotations={"a": "1"}, extended_resources={"x.org/r": "1"}, taints=taints)
+    user = Rule("u", extended_resources={"n": "@dark.set.k"})
+    wanted = want(TAINTS_ON, facts_of({}, "dark.set"), dark, user)
+    by_giver = {one.giver.part: one.claims for one in wanted.unresolved if one.giver.kind is GiverKind.RULE}
+    assert by_giver["d"] == Claims(
+        annotations=frozenset({f"{PREFIX}a"}),
+        extended_resources=frozenset({"x.org/r"}),
+        taints=frozenset({"x.org/t"}),
+    )
+    assert by_giver["u"] == Claims(extended_resources=frozenset({f"{PREFIX}n"}))
+
+
+def test_a_kind_that_is_switched_off_is_neither_given_nor_kept_in_doubt(facts_of: FactsOf) -> None:
+    off = OutputSettings(labels=False, annotations=False, extended_resources=False, taints=False)
+    policy = compile_policy(LabelSettings(outputs=off))
+    loud = Rule(
+        "r",
+        labels={"k": "1", "a b": "1"},
+        annotations={"a": "1"},
+        extended_resources={"r": "1"},
+        taints=(Taint("x.org/t", "NoSchedule"),),
+    )
+    dark = msgspec.structs.replace(loud, name="d", match_features=DARK)
+    wanted = want(policy, facts_of({"system.osrelease": OS}, "dark.set"), loud, dark)
+    given = (wanted.labels, wanted.annotations, wanted.extended_resources, wanted.taints, wanted.rejected)
+    assert given == ({}, {}, {}, (), ())
+    assert [one.claims for one in wanted.unresolved if one.giver.kind is GiverKind.RULE] == [Claims()]
+
+
+def test_taints_are_off_unless_they_are_switched_on(policy: LabelPolicy, facts_of: FactsOf) -> None:
+    assert want(policy, facts_of(), Rule("r", taints=(Taint("x.org/t", "NoSchedule"),))).taints == ()
+
+
+def test_an_object_may_do_without_the_prefix_on_its_own(policy: LabelPolicy, facts_of: FactsOf) -> None:
+    short = Rule("r", labels={"gpu": "1", "bad": "a b"}, annotations={"n": "x"}, extended_resources={"r": "1"})
+    objects = [
+        RuleObject("o", (short,), auto_prefix=False),
+        RuleObject("p", (Rule("q", labels={"gpu": "2"}),)),
+    ]
+    wanted = want_labels(facts_of(), policy, compile_chain(objects))
+    assert texts(wanted.labels) == {"gpu": "1", f"{PREFIX}gpu": "2"}
+    assert (texts(wanted.annotations), texts(wanted.extended_resources)) == ({"n": "x"}, {"r": "1"})
+    assert [(one.key, one.fault) for one in wanted.rejected] == [("bad", Fault.VALUE)]
+
+
+def test_r15_an_object_sees_what_an_object_with_a_greater_name_gives(policy: LabelPolicy, facts_of: FactsOf) -> None:
+    seen = (Term("rule.matched", {"v": Expression(Operator.IN, ("1",))}),)
+    objects = [
+        RuleObject("a-consumer", (Rule("c", seen, labels={"k": "consumer", "ready": "1"}),)),
+        RuleObject("b-producer", (Rule("p", labels={"k": "producer"}, vars={"v": "1"}),)),
+    ]
+    wanted = want_labels(facts_of(), policy, compile_chain(objects))
+    # Who wins is the last one in NFD's order all the same.
+    assert values(wanted) == {"ready": "1", "k": "producer"}
+
+
+def test_r15_a_dynamic_value_is_that_of_the_last_rule_in_nfds_order(policy: LabelPolicy, facts_of: FactsOf) -> None:
+    seen = (Term("rule.matched", {"v": EXISTS}),)
+    objects = [
+        RuleObject("a", (Rule("c", seen, vars={"w": "a"}, labels={"k": "@rule.matched.w"}),)),
+        RuleObject("b", (Rule("p", vars={"v": "1", "w": "b"}),)),
+    ]
+    assert values(want_labels(facts_of(), policy, compile_chain(objects))) == {"k": "b"}
+
+
+def test_r16_two_objects_that_give_one_label_have_a_winner_and_are_told(
+    policy: LabelPolicy, facts_of: FactsOf
+) -> None:
+    objects = [RuleObject(name, (Rule("r", labels={"x": value}),)) for name, value in (("b", "2"), ("a", "1"))]
+    wanted = want_labels(facts_of(), policy, compile_chain(objects))
+    (conflict,) = wanted.conflicts
+    assert (conflict.value, [(given.giver.name, given.value) for given in conflict.given]) == (
+        "2",
+        [("a", "1"), ("b", "2")],
+    )
+
+
+def test_r18_one_dynamic_value_that_is_nothing_leaves_the_other_labels_of_its_rule(
+    policy: LabelPolicy, facts_of: FactsOf
+) -> None:
+    facts = facts_of(
+        {
+            "kernel.version": FeatureSet(attributes={"major": "5"}),
+            "pci.device": FeatureSet(instances=({"vendor": "10de"},)),
+        }
+    )
+    labels = {
+        "major": "@kernel.version.major",
+        "two": "@kernel.version",
+        "ghost": "@kernel.version.ghost",
+        "device": "@pci.device.vendor",
+        "plain": "1",
+    }
+    wanted = want(policy, facts, Rule("r", labels=labels))
+    mine = {key: value for key, value in values(wanted).items() if key in labels}
+    assert mine == {"major": "5", "plain": "1"}
+    refused = {one.key.removeprefix(PREFIX): one.fault for one in wanted.rejected}
+    assert refused == dict.fromkeys(("two", "ghost", "device"), Fault.DYNAMIC)

@@ -10,7 +10,7 @@ Two things differ from NFD: spaces around ``=`` are trimmed, and a directive tha
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
 import msgspec
@@ -34,7 +34,7 @@ class FeatureFile(msgspec.Struct, frozen=True):
     features: dict[str, str]
     labels: dict[str, str]
     faults: tuple[str, ...]
-    """Directives that could not be used, each with its line."""
+    """Lines that could not be used, each with its number."""
 
 
 class _State(msgspec.Struct):
@@ -44,11 +44,14 @@ class _State(msgspec.Struct):
     is_feature: bool = True
 
 
-def parse_feature_file(text: str, now: datetime) -> FeatureFile:
+def parse_feature_file(
+    text: str, now: datetime, *, find_problem: Callable[[str], str | None] = lambda _name: None
+) -> FeatureFile:
     """Read every line; lines whose expiry time is before ``now`` are passed over.
 
-    A directive that cannot be used changes nothing: what an earlier one said still holds. ``no-label`` and ``no-feature``
-    hold for the next line that has not expired, and take away what an earlier line of the file gave that name.
+    ``find_problem`` tells what is wrong with a name; such a line is a fault and nothing else. A directive that cannot be
+    used changes nothing: what an earlier one said still holds. ``no-label`` and ``no-feature`` hold for the next line that
+    has not expired, and take away what an earlier line of the file gave that name.
     """
     features: dict[str, str] = {}
     labels: dict[str, str] = {}
@@ -62,6 +65,10 @@ def parse_feature_file(text: str, now: datetime) -> FeatureFile:
         elif not line.startswith("#") and (state.expiry is None or state.expiry >= instant):
             name, equals, value = line.partition("=")
             name, value = name.strip(_WHITE_SPACE), value.strip(_WHITE_SPACE) if equals else "true"
+            problem = find_problem(name)
+            if problem is not None:
+                faults.append(f"line {number}: {problem}")
+                continue
             _put(features, name, value, is_wanted=state.is_feature)
             _put(labels, name, value, is_wanted=state.is_label)
             state.is_label = state.is_feature = True

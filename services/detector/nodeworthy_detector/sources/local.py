@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from nodeworthy.features import FeatureSet, SetStatus, clean_text
+from nodeworthy.features import FeatureSet, SetStatus
 from nodeworthy_detector.hostfs import Host, HostReadError
+from nodeworthy_detector.sources.drop_ins import merge_files, read_drop_in
 from nodeworthy_detector.sources.features_d import FeatureFile, parse_feature_file
 from nodeworthy_detector.sources.reading import Faults, Reading, unknown
 
@@ -45,8 +46,12 @@ class LocalSource(msgspec.Struct, frozen=True):
             return Reading(both, faults.listed())
         return Reading(
             {
-                "local.feature": _merge(folder, [(name, file.features) for name, file in files], faults),
-                "local.label": _merge(folder, [(name, file.labels) for name, file in files], faults),
+                "local.feature": FeatureSet(
+                    attributes=merge_files(folder, [(name, file.features) for name, file in files], faults)
+                ),
+                "local.label": FeatureSet(
+                    attributes=merge_files(folder, [(name, file.labels) for name, file in files], faults)
+                ),
             },
             faults.listed(),
         )
@@ -69,27 +74,13 @@ def _read_file(host: Host, path: str, now: datetime, faults: Faults) -> FeatureF
     try:
         if host.is_folder(path):
             return None
-        text = host.read_text(path, MAX_FILE_BYTES)
     except HostReadError as error:
         faults.add(f"{error}; the file is left out")
         return None
+    text = read_drop_in(host, path, MAX_FILE_BYTES, faults)
     if text is None:
-        faults.add(f"{path} leads nowhere; the file is left out")
         return None
     file = parse_feature_file(text, now)
     for fault in file.faults:
         faults.add(f"{path}: {fault}")
     return file
-
-
-def _merge(folder: str, files: list[tuple[str, dict[str, str]]], faults: Faults) -> FeatureSet:
-    merged: dict[str, str] = {}
-    givers: dict[str, str] = {}
-    for file, values in files:
-        for name, value in values.items():
-            if merged.get(name, value) != value:
-                faults.add(
-                    f"{folder}: {givers[name]} says {name}={merged[name]}, {file} says {value}; the latter counts"
-                )
-            merged[name], givers[name] = value, file
-    return FeatureSet(attributes={clean_text(name): value for name, value in merged.items()})

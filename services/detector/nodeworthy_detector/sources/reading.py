@@ -20,6 +20,8 @@ class Reading(msgspec.Struct, frozen=True):
 
     sets: Mapping[str, FeatureSet | SetStatus]
     faults: tuple[str, ...] = ()
+    error: str = ""
+    """Why part of the source failed as a whole, such as a program; its own sets say what is not known for it."""
 
 
 class Source(Protocol):

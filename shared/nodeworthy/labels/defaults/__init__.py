@@ -13,7 +13,15 @@ from nodeworthy.labels.defaults.making import (
     DefaultLabel,
     DefaultLabels,
     compile_defaults,
+    join_default_labels,
     make_default_labels,
 )
 
-__all__ = ["CompiledDefaults", "DefaultLabel", "DefaultLabels", "compile_defaults", "make_default_labels"]
+__all__ = [
+    "CompiledDefaults",
+    "DefaultLabel",
+    "DefaultLabels",
+    "compile_defaults",
+    "join_default_labels",
+    "make_default_labels",
+]

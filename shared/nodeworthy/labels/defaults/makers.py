@@ -16,6 +16,8 @@ class Made(NamedTuple):
     labels: Mapping[str, str]
     doubtful: frozenset[str] = frozenset()
     """Names that elements which nobody has observed may give."""
+    may_be_more: bool = False
+    """Whether nobody knows all names that such elements may give."""
 
 
 Make: TypeAlias = Callable[[FeatureSet], Made]

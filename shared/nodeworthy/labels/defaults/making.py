@@ -1,10 +1,26 @@
 """All makers together: the default labels of one node, and what of them is not known."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from nodeworthy.features import Lookup, SetState
 from nodeworthy.labels.acceptance import NamePattern, compile_name_pattern
-from nodeworthy.labels.defaults import cpu, kernel, local, memory, network, pci, system
+from nodeworthy.labels.defaults import (
+    accel,
+    cpu,
+    custom,
+    kernel,
+    local,
+    memory,
+    network,
+    pci,
+    programs,
+    rdma,
+    storage,
+    system,
+    usb,
+)
 from nodeworthy.labels.defaults.makers import LabelMaker, Made, full_name
 from nodeworthy.labels.origins import Claims, Given, Giver, GiverKind, Rejected, RejectedKind, Unresolved, refuse
 from nodeworthy.labels.settings import DefaultLabelSettings
@@ -31,13 +47,15 @@ class DefaultLabels(msgspec.Struct, frozen=True):
     labels: tuple[DefaultLabel, ...]
     unresolved: tuple[Unresolved, ...] = ()
     rejected: tuple[Rejected, ...] = ()
+    givers: frozenset[Giver] = frozenset()
+    """Who was asked beside the makers: the node's own rules."""
 
 
 class CompiledDefaults(msgspec.Struct, frozen=True):
     """The makers under some settings."""
 
     makers: tuple[LabelMaker, ...]
-    """In the order in which a later one wins: sources by name, ``local`` at the end, as in NFD."""
+    """In the order in which a later one wins: sources by name, then ``rdma`` and ``local``, as in NFD."""
     is_listed: NamePattern
     problems: tuple[str, ...] = ()
     """What of the settings is not used."""
@@ -61,15 +79,21 @@ def compile_defaults(settings: DefaultLabelSettings) -> CompiledDefaults:
     """
     is_listed = compile_name_pattern(settings.name_pattern, "default labels")
     makers = (
+        *accel.makers(),
         *cpu.makers(settings.cpu),
         *kernel.makers(settings.kernel),
         *memory.makers(),
         *network.makers(),
         *pci.makers(settings.pci),
+        *storage.makers(),
         *system.makers(),
+        *usb.makers(settings.usb),
+        *rdma.makers(),
+        *custom.makers(),
+        *programs.makers(),
         *local.makers(),
     )
-    return CompiledDefaults(makers, is_listed, pci.field_problems(settings.pci))
+    return CompiledDefaults(makers, is_listed, pci.field_problems(settings.pci) + usb.field_problems(settings.usb))
 
 
 def make_default_labels(facts: Facts, defaults: CompiledDefaults, *, auto_prefix: bool = True) -> DefaultLabels:
@@ -89,7 +113,7 @@ def make_default_labels(facts: Facts, defaults: CompiledDefaults, *, auto_prefix
             unresolved.append(Unresolved(giver, Outcome.UNKNOWN, _reason(maker, found), claims, position))
         for name, value in sorted(made.labels.items()):
             key = _key(maker, name, auto_prefix=auto_prefix)
-            problem = _find_problem(defaults, key, value)
+            problem = find_label_problem(defaults, key, value)
             if problem is not None:
                 rejected.append(refuse(RejectedKind.LABEL, Given(giver, value), key, problem))
                 continue
@@ -99,6 +123,17 @@ def make_default_labels(facts: Facts, defaults: CompiledDefaults, *, auto_prefix
     return DefaultLabels(tuple(labels), tuple(unresolved), tuple(rejected))
 
 
+def join_default_labels(made: Iterable[DefaultLabels]) -> DefaultLabels:
+    """What several makers give one node, as :func:`make_default_labels` says it of all."""
+    parts = tuple(made)
+    return DefaultLabels(
+        labels=tuple(label for part in parts for label in part.labels),
+        unresolved=tuple(one for part in parts for one in part.unresolved),
+        rejected=tuple(one for part in parts for one in part.rejected),
+        givers=frozenset(giver for part in parts for giver in part.givers),
+    )
+
+
 def _giver(maker: LabelMaker) -> Giver:
     return Giver(GiverKind.DEFAULT, maker.set_name)
 
@@ -106,9 +141,10 @@ def _giver(maker: LabelMaker) -> Giver:
 def _unresolved_claims(maker: LabelMaker, found: Lookup, made: Made, *, auto_prefix: bool) -> Claims | None:
     if found.state is SetState.UNKNOWN:
         return maker.claims
-    if not made.doubtful:
+    if not made.doubtful and not made.may_be_more:
         return None
-    return Claims(dict.fromkeys(_key(maker, name, auto_prefix=auto_prefix) for name in sorted(made.doubtful)))
+    names = (_key(maker, name, auto_prefix=auto_prefix) for name in sorted(made.doubtful))
+    return Claims(dict.fromkeys(names), anything=made.may_be_more)
 
 
 def _reason(maker: LabelMaker, found: Lookup) -> str:
@@ -122,8 +158,9 @@ def _key(maker: LabelMaker, name: str, *, auto_prefix: bool) -> str:
     return DEFAULT_PREFIX + name if auto_prefix and "/" not in name else name
 
 
-def _find_problem(defaults: CompiledDefaults, key: str, value: str) -> str | None:
+def find_label_problem(defaults: CompiledDefaults, key: str, value: str) -> syntax.Objection | None:
+    """Why NFD's worker would leave a label out; it checks no namespaces."""
     problem = syntax.qualified_name_problem(key) or syntax.label_value_problem(value)
     if problem is None and not defaults.is_listed(key.rpartition("/")[2]):
-        return "the setting for names of default labels does not list it"
+        return syntax.Objection(syntax.Fault.NOT_LISTED, "the setting for names of default labels does not list it")
     return problem

@@ -1,9 +1,12 @@
 from collections.abc import Callable
 
+import pytest
+
 from nodeworthy.features import FeatureSet
-from nodeworthy.labels import DefaultLabelSettings, KernelLabels
+from nodeworthy.labels import DefaultLabels, DefaultLabelSettings, KernelLabels
 
 Make = Callable[..., dict[str, str]]
+PREFIX = "feature.node.kubernetes.io/"
 
 
 def test_l1_a_release_gives_its_legal_form_and_its_numbers(make_labels: Make) -> None:
@@ -44,3 +47,28 @@ def test_selinux_gives_a_label_only_where_it_enforces(make_labels: Make) -> None
     }
     assert make_labels("kernel.selinux", FeatureSet(attributes={"enabled": "false"})) == {}
     assert make_labels("kernel.kvm", FeatureSet(attributes={"enabled": "true"})) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("kernel.config", {f"kernel-config.{name}" for name in ("NO_HZ", "NO_HZ_IDLE", "NO_HZ_FULL", "PREEMPT")}),
+        ("kernel.selinux", {"kernel-selinux.enabled"}),
+        ("kernel.version", {f"kernel-version.{part}" for part in ("full", "major", "minor", "revision")}),
+    ],
+)
+def test_an_unknown_set_withholds_its_labels_and_no_others(
+    make_unknown: Callable[[str], DefaultLabels], name: str, labels: set[str]
+) -> None:
+    made = make_unknown(name)
+    assert not made.labels
+    (doubt,) = made.unresolved
+    assert set(doubt.claims.values) == {PREFIX + label for label in labels}
+
+
+@pytest.mark.parametrize(
+    "name", ["availablemodule", "binfmt", "cgroup", "enabledmodule", "loadedmodule", "module", "moduleinfo", "sysctl"]
+)
+def test_modules_settings_and_handlers_give_no_labels(make_labels: Make, name: str) -> None:
+    content = FeatureSet(frozenset({"kvm"}), {"version": "2", "enabled": "true"}, ({"name": "kvm"},))
+    assert make_labels(f"kernel.{name}", content) == {}

@@ -1,0 +1,3 @@
+module example.com/custom-avx512
+
+go 1.22
