@@ -123,6 +123,15 @@ def test_names_are_sorted_and_bounded(plant: Plant, monkeypatch: pytest.MonkeyPa
         host.list_names("d")
 
 
+def test_a_part_of_a_file_ends_where_the_file_does(plant: Plant) -> None:
+    host = plant({"library": b"0123456789"})
+    assert host.read_part("library", 4, 3) == b"456"
+    assert host.read_part("library", 8, 100) == b"89"
+    for offset in (10, 1 << 40, 1 << 64):
+        assert host.read_part("library", offset, 100) == b""
+    assert host.read_part("missing", 4, 3) is None
+
+
 def test_what_is_required_and_not_there_is_named(plant: Plant) -> None:
     with pytest.raises(HostReadError, match="sys/bus is not there"):
         plant({"sys/class/": ""}).require("sys/bus")

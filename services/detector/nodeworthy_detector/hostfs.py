@@ -26,6 +26,9 @@ MAX_NAMES = 65_536
 _MAX_LINKS = 40
 """Symbolic links on the way to one file; Linux's own limit (path_resolution(7))."""
 
+_MAX_OFFSET = 1 << 62
+"""No file is larger (lseek(2) takes 63 bits), but a damaged one may point there."""
+
 _NO_VALUE = frozenset(
     {errno.EINVAL, errno.EIO, errno.ENODEV, errno.ENXIO, errno.EOPNOTSUPP, errno.ENODATA, errno.EAGAIN}
 )
@@ -89,11 +92,21 @@ class Host:
     def read_start(self, path: str, size: int) -> bytes | None:
         """The first ``size`` bytes of a file, or all of them if there are fewer.
 
+        Raises:
+            HostReadError: the file is there and cannot be read.
+        """
+        return self.read_part(path, 0, size)
+
+    def read_part(self, path: str, offset: int, size: int) -> bytes | None:
+        """``size`` bytes of a file from ``offset`` on, or fewer where it ends before.
+
         Only regular files are opened, and never in a way that waits: a FIFO would hang, opening a watchdog starts it.
 
         Raises:
             HostReadError: the file is there and cannot be read.
         """
+        if offset > _MAX_OFFSET:
+            return b""
         try:
             found = self._resolve(path)
             mode = os.stat(found).st_mode  # noqa: PTH116 # thousands of files a pass: a Path for each costs as much again
@@ -101,6 +114,8 @@ class Host:
                 raise HostReadError(path, "is no regular file")
             descriptor = os.open(found, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
             try:
+                if offset:
+                    os.lseek(descriptor, offset, os.SEEK_SET)
                 return _read(descriptor, size)
             finally:
                 os.close(descriptor)

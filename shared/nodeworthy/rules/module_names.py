@@ -8,7 +8,7 @@ import msgspec
 
 from nodeworthy.features import FeatureSet
 
-MODULE_SETS = frozenset({"kernel.loadedmodule", "kernel.enabledmodule", "kernel.module"})
+MODULE_SETS = frozenset({"kernel.availablemodule", "kernel.enabledmodule", "kernel.loadedmodule", "kernel.module"})
 """The sets whose elements are module names."""
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nodeworthy.features import FeatureSet, SetState, SetStatus
 from nodeworthy_detector.hostfs import Host
-from nodeworthy_detector.sources.kernel_config import parse_config, read_config
+from nodeworthy_detector.sources.kernel_config import is_of_release, parse_config, read_config
 from nodeworthy_detector.sources.reading import Faults
 
 Plant = Callable[[Mapping[str, str | bytes]], Host]
@@ -39,6 +39,21 @@ def test_k4_each_usual_place_is_enough(plant: Plant, place: str) -> None:
     found, faults = read(plant({place: "CONFIG_NO_HZ=y\n"}))
     assert found == FeatureSet(attributes={"NO_HZ": "y"})
     assert faults == ()
+
+
+def read_flavour(plant: Plant, text: str) -> FeatureSet | SetStatus:
+    return read_config(plant({"boot/config-lts": text}), "6.12.51-0-lts", "", Faults())
+
+
+def test_alpine_names_the_file_after_the_flavour(plant: Plant) -> None:
+    text = "#\n# Automatically generated file; DO NOT EDIT.\n# Linux/x86 {} Kernel Configuration\n#\nCONFIG_A=y\n"
+    assert read_flavour(plant, text.format("6.12.51")) == FeatureSet(attributes={"A": "y"})
+    # After an update the file is that of a kernel which does not run yet.
+    for version in ("6.12.5", "6.12.52", "6.12", "6.12.51-0-virt"):
+        found = read_flavour(plant, text.format(version))
+        assert isinstance(found, SetStatus)
+        assert found.state is SetState.UNKNOWN
+    assert isinstance(read_flavour(plant, "CONFIG_A=y\n"), SetStatus)
 
 
 def test_k4_no_place_has_one(plant: Plant) -> None:
@@ -85,3 +100,4 @@ def test_options_are_read_as_they_are_set() -> None:
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     parse_config(text)
+    is_of_release(f"# Linux/x86 {text} Kernel Configuration\n", text)

@@ -1,5 +1,7 @@
 """The configuration that a kernel was built with, from the first place that has it."""
 
+import re
+
 from nodeworthy_detector.hostfs import Host, HostReadError
 from nodeworthy_detector.sources.reading import Answer, Faults, attributes, unknown
 
@@ -21,20 +23,40 @@ _PLACES = (
 )
 """In NFD's order."""
 
+_FLAVOUR_PLACE = "boot/config-{flavour}"
+"""Alpine names the file after the kernel's flavour, ``lts`` of ``6.12.51-0-lts``; NFD does not look there."""
+
+_TITLE = re.compile(r"^# Linux/\S+ (\S+) Kernel Configuration$", re.MULTILINE)
+"""The heading of every configuration (Linux, scripts/kconfig/confdata.c)."""
+
+_MAX_TITLE_LETTERS = 300
+
 
 def read_config(host: Host, release: str | None, first: str, faults: Faults) -> Answer:
     """The options of the first configuration that can be read; a damaged one is a fault and the next is looked at."""
     places = [first.lstrip("/")] if first else []
     places += [place.format(release=release) for place in _PLACES if release or "{" not in place]
+    of_release = frozenset(places)
+    if release:
+        places.append(_FLAVOUR_PLACE.format(flavour=release.rpartition("-")[2]))
     for place in places:
         try:
             text = _read(host, place)
         except HostReadError as error:
             faults.add(error)
             continue
-        if text is not None:
+        if text is not None and (place in of_release or is_of_release(text, release or "")):
             return attributes(parse_config(text))
     return unknown(f"none of {len(places)} places has a kernel configuration, from {places[0]} to {places[-1]}")
+
+
+def is_of_release(text: str, release: str) -> bool:
+    """Whether a configuration says that it is of this release; after an update it may be of the next one.
+
+    The heading ``# Linux/x86 6.12.51 Kernel Configuration`` has the version without what a distribution adds.
+    """
+    found = _TITLE.search(text[:_MAX_TITLE_LETTERS])
+    return found is not None and re.fullmatch(re.escape(found[1]) + r"(?:[-+_~].*)?", release) is not None
 
 
 def _read(host: Host, place: str) -> str | None:

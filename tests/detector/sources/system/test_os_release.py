@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 from nodeworthy.features import FeatureSet, SetState, SetStatus
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import SystemSource
-from nodeworthy_detector.sources.system import parse_os_release, parse_version_id
+from nodeworthy_detector.sources.system.os_release import parse_os_release, parse_version_id
 
 Plant = Callable[[Mapping[str, str | bytes]], Host]
-
-DMI = "sys/devices/virtual/dmi/id"
 
 
 def read(host: Host, name: str) -> FeatureSet | SetStatus:
@@ -96,43 +94,6 @@ def test_a_system_without_the_file_is_no_recording_without_etc(plant: Plant) -> 
     assert isinstance(unknown, SetStatus)
     assert isinstance(absent, SetStatus)
     assert (unknown.state, absent.state) == (SetState.UNKNOWN, SetState.ABSENT)
-
-
-def test_firmware_tables_keep_what_can_be_read(plant: Plant) -> None:
-    host = plant(
-        {
-            "sys/devices/virtual/mem/null/dev": "1:3",
-            f"{DMI}/sys_vendor": "Dell Inc. \n",
-            f"{DMI}/board_version": "\n",
-            f"{DMI}/product_name/": "",
-            f"{DMI}/product_serial": "SECRET",
-        }
-    )
-    reading = SystemSource().read(host)
-    assert reading.sets["system.dmiid"] == FeatureSet(
-        attributes={"board_version": "", "sys_vendor": "Dell Inc."}, unobserved=frozenset({"product_name"})
-    )
-    assert reading.faults == (f"{DMI}/product_name is no regular file",)
-
-
-def test_a_machine_without_firmware_tables_says_so(plant: Plant) -> None:
-    found = read(plant({"sys/devices/virtual/mem/null/dev": "1:3"}), "dmiid")
-    assert isinstance(found, SetStatus)
-    assert found.state is SetState.ABSENT
-
-
-def test_the_node_name_is_a_setting_and_empty_without_one(plant: Plant) -> None:
-    host = plant({})
-    assert read(host, "name") == FeatureSet(attributes={"nodename": ""})
-    named = SystemSource(node_name="worker-1").read(host).sets["system.name"]
-    assert named == FeatureSet(attributes={"nodename": "worker-1"})
-
-
-def test_the_architecture_is_told_in_the_words_of_images_and_of_linux(plant: Plant) -> None:
-    assert read(plant({"proc/sys/kernel/arch": "aarch64\n"}), "architecture") == FeatureSet(
-        attributes={"architecture": "arm64", "machine": "aarch64", "bits": "64", "endianness": "little"}
-    )
-    assert isinstance(read(plant({"proc/sys/kernel/arch": "\0"}), "architecture"), SetStatus)
 
 
 @given(st.text())
