@@ -1,5 +1,7 @@
 import base64
 import json
+import os
+import select
 from pathlib import Path
 
 import pytest
@@ -110,12 +112,24 @@ async def test_a_helper_without_credentials_means_that_there_are_none(helpers: P
         ("exit 3", "failed"),
         ("exec tail -f /dev/null", "did not answer"),
         ("exec cat /dev/zero", "printed too much"),
+        ("echo '{}'; tail -f /dev/null & exit 0", "did not answer"),
     ],
 )
 async def test_a_helper_that_misbehaves_is_ended_and_named(script: str, says: str, helpers: Path) -> None:
     write_helper(helpers, "bad", script)
     with pytest.raises(UsageError, match=f"docker-credential-bad {says}"):
         await ask_helper("bad", "quay.io", 0.3 if "tail" in script else 10)
+
+
+async def test_what_a_helper_started_ends_with_it(helpers: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "alive")
+    alive = os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK)
+    write_helper(helpers, "wrapper", f"exec 9>{tmp_path}/alive\ncat /dev/zero\necho ended")
+    with pytest.raises(UsageError, match="printed too much"):
+        await ask_helper("wrapper", "quay.io", 10)
+    assert select.select([alive], [], [], 10)[0], "somebody still holds the other end"
+    assert os.read(alive, 1) == b""
+    os.close(alive)
 
 
 @pytest.mark.parametrize(("name", "says"), [("missing", "cannot be started"), ("../../bin/sh", "no credential helper")])

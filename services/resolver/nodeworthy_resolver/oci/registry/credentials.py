@@ -9,7 +9,9 @@ import base64
 import binascii
 import contextlib
 import json
+import os
 import re
+import signal
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -185,6 +187,7 @@ async def ask_helper(helper: str, key: str, timeout: float) -> Credential | None
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,  # so that it ends with the programs that it started
         )
     except OSError as error:
         raise UsageError(
@@ -211,21 +214,27 @@ async def _converse(process: asyncio.subprocess.Process, key: str, program: str,
             process.stdin.close()
             output = await _read_all(process.stdout, program)
             await process.wait()
-    except TimeoutError as error:
-        raise UsageError(f"credential helper {program} did not answer", why=f"within {seconds:g} s") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await _bury(process, process.stdout)
+    except BaseException as error:
+        _kill_all(process.pid)
+        await _bury(process, process.stdout)
+        if isinstance(error, TimeoutError):
+            raise UsageError(f"credential helper {program} did not answer", why=f"within {seconds:g} s") from error
+        raise
     return output
 
 
+def _kill_all(session: int) -> None:
+    """Kill a helper and what it started: many are scripts, and the program behind one would live on and hold the pipe."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(session, signal.SIGKILL)
+
+
 _BURIAL_SECONDS = 2.0
-"""For a program that was killed: its end is there at once, unless a child of its own holds the pipe."""
+"""For a helper that was killed: its end is there at once, unless a program of its own left the session with the pipe."""
 
 
 async def _bury(process: asyncio.subprocess.Process, stdout: asyncio.StreamReader) -> None:
-    """Wait for the end of a killed program; its pipe is emptied first, since asyncio waits for a pipe that is full too."""
+    """Wait for the end of a killed helper; its pipe is emptied first, since asyncio waits for a pipe that is full too."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_BURIAL_SECONDS):
             while await stdout.read(65536):
