@@ -22,7 +22,7 @@ def handle_rescan(request: RescanRequest, *, agenda: Agenda, sources: Collection
     metrics.rescans_total += 1
     strange = sorted(set(request.sources) - set(sources))
     if strange:
-        _LOG.warning("detector.rescan_of_strange_sources", id=request.id, sources=strange)
+        _LOG.warning("detector.rescan_of_strange_sources", about="rescan", id=request.id, sources=strange)
     if not agenda.ask_rescan(request.id, () if strange else request.sources):
         metrics.rescans_refused_total += 1
-        _LOG.warning("detector.rescan_refused", id=request.id, why="too many wait already")
+        _LOG.warning("detector.rescan_refused", about="rescan", id=request.id, why="too many wait already")

@@ -87,7 +87,7 @@ class Beats:
         try:
             beat = payloads.decode(message.data, Beat)
         except PayloadError as error:
-            _LOG.warning("labeler.bad_beat", error=str(error))
+            _LOG.warning("labeler.bad_beat", about=message.subject, error=str(error))
             return
         before = self._members.owners
         self._note(before, changed=self._members.hear(beat))

@@ -91,7 +91,7 @@ class Members:
             self._members.pop(beat.sender, None)
             return self._settle()
         if beat.sender not in self._members and len(self._members) >= MAX_MEMBERS:
-            _LOG.error("labeler.too_many_members", sender=beat.sender, limit=MAX_MEMBERS)
+            _LOG.error("labeler.too_many_members", about="members", sender=beat.sender, limit=MAX_MEMBERS)
             return False
         if beat.sender == self.me:
             self._hear_myself(beat, now)

@@ -76,7 +76,7 @@ class Records:
         try:
             node = parse_labels_key(change.key)
         except UsageError as error:
-            _LOG.warning("labeler.strange_key", key=change.key, error=str(error))
+            _LOG.warning("labeler.strange_key", about=change.key, key=change.key, error=str(error))
             return []
         before = self.get(node)
         if isinstance(change, Removed):
@@ -101,10 +101,10 @@ class Records:
             record = decode_labels(data)
             packed = self.memories.intern(record.packed)
         except PayloadVersionError as error:
-            _LOG.warning("labeler.newer_record", node=node, revision=revision, error=str(error))
+            _LOG.warning("labeler.newer_record", about=node, node=node, revision=revision, error=str(error))
             self._records[node] = Record(before.packed, revision, is_stored=True, newer=str(error))
         except PayloadError as error:
-            _LOG.warning("labeler.bad_record", node=node, revision=revision, error=str(error))
+            _LOG.warning("labeler.bad_record", about=node, node=node, revision=revision, error=str(error))
             self._records[node] = Record(before.packed, revision)
         else:
             self._records[node] = Record(packed, revision, is_stored=True, facts=record.facts)

@@ -71,4 +71,4 @@ class Repairs:
     async def _purge(self, repair: _Repair) -> None:
         count = await self._store.purge(Bucket.SETS, set_key(repair.digest), up_to=repair.revision)
         self.purged += count
-        _LOG.warning("labeler.bad_set_purged", digest=repair.digest, node=repair.node, count=count)
+        _LOG.warning("labeler.bad_set_purged", about=repair.digest, digest=repair.digest, node=repair.node, count=count)

@@ -136,7 +136,7 @@ class ImageCache:
 
     def _reject(self, kept: Kept[_Record], kind: type[_Record], reason: str) -> Kept[_Record]:
         self._metrics.count_cache(kind.__name__, CacheResult.REJECTED)
-        _LOG.warning("resolver.cache_entry_rejected", key=kept.key, kind=kind.__name__, reason=reason)
+        _LOG.warning("resolver.cache_entry_rejected", about=kept.key, key=kept.key, kind=kind.__name__, reason=reason)
         return kept._replace(record=None)
 
     def _note_failure(self, kind: str, error: BusError) -> None:

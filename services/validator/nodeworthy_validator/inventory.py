@@ -192,7 +192,8 @@ class Inventory:
             self.lapse()
 
     def _note_problem(self, node: str, producer: Producer, record: ProducerRecord, problem: str) -> None:
-        _LOG.warning("validator.facts_refused", node=node, producer=producer, problem=problem)
+        about = f"{producer} of {node}"
+        _LOG.warning("validator.facts_refused", about=about, node=node, producer=producer, problem=problem)
         record.problem = problem
 
     def _remove(self, removed: NodeRemoved) -> None:

@@ -44,7 +44,7 @@ class NodeLabels:
         try:
             labels = read_live_labels(put.data)
         except PayloadError as error:
-            _LOG.warning("validator.bad_labels", node=node, revision=put.revision, error=error)
+            _LOG.warning("validator.bad_labels", about=node, node=node, revision=put.revision, error=error)
             return
         self._release(node)
         key = frozenset(labels.items())
@@ -66,5 +66,5 @@ def _node_of(key: str) -> str | None:
     try:
         return parse_labels_key(key)
     except UsageError as error:
-        _LOG.warning("validator.strange_labels_key", key=key, error=error)
+        _LOG.warning("validator.strange_labels_key", about=key, key=key, error=error)
         return None

@@ -226,9 +226,9 @@ class Connection:
         if self._refused is not None and not self._refused.done() and "authorization" in text.lower():
             self._refused.set_result(text)
         elif self.denials.note(text):
-            _LOG.warning("bus.denied", error=text)
+            _LOG.warning("bus.denied", about=text, error=text)
         else:
-            _LOG.warning("bus.error", error=text)
+            _LOG.warning("bus.error", about=text, error=text)
 
     async def _on_disconnected(self) -> None:
         _LOG.warning("bus.disconnected", error=self._last_error)

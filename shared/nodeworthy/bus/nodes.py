@@ -131,12 +131,12 @@ class NodeReader:
         try:
             node, producer = parse_snapshot_key(put.key)
         except NodeworthyError as error:
-            _LOG.warning("bus.strange_key", key=put.key, error=str(error))
+            _LOG.warning("bus.strange_key", about=put.key, key=put.key, error=str(error))
             return
         try:
             message = read_snapshot(put.data, node, producer)
         except PayloadError as error:
-            _LOG.warning("bus.bad_snapshot", key=put.key, revision=put.revision, error=str(error))
+            _LOG.warning("bus.bad_snapshot", about=put.key, key=put.key, revision=put.revision, error=str(error))
             deliver(NodeProblem(node, producer, put.revision, str(error)))
             return
         held: dict[str, Held] = {}
@@ -163,7 +163,7 @@ class NodeReader:
         try:
             deliver(NodeRemoved(*parse_snapshot_key(removed.key), removed.is_lost, removed.revision))
         except NodeworthyError as error:
-            _LOG.warning("bus.strange_key", key=removed.key, error=str(error))
+            _LOG.warning("bus.strange_key", about=removed.key, key=removed.key, error=str(error))
 
     def _peek(self, entry: SetEntry) -> Held | None:
         """The content of a present set if it can be had without asking."""
@@ -209,7 +209,7 @@ class NodeReader:
         try:
             await ask_resync(self._store, node, reason)
         except BusError as error:
-            _LOG.warning("bus.resync_not_asked", node=node, error=str(error))
+            _LOG.warning("bus.resync_not_asked", about=node, node=node, error=str(error))
 
 
 async def _complete(

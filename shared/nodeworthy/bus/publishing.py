@@ -41,7 +41,7 @@ class PublicationSettings:
 
 
 def _pass_over(request: RescanRequest) -> None:
-    _LOG.info("bus.rescan_passed_over", id=request.id)
+    _LOG.info("bus.rescan_passed_over", about="rescan", id=request.id)
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ class Publication:
         try:
             request = payloads.decode(message.data, ResyncRequest)
         except PayloadError as error:
-            _LOG.warning("bus.bad_request", subject=message.subject, error=str(error))
+            _LOG.warning("bus.bad_request", about=message.subject, subject=message.subject, error=str(error))
             return
-        _LOG.info("bus.resync", reason=request.reason)
+        _LOG.info("bus.resync", about=message.subject, reason=request.reason)
         self._resync_wanted = True
         self._wake.set()
 
@@ -183,7 +183,7 @@ class Publication:
         try:
             request = payloads.decode(message.data, RescanRequest)
         except PayloadError as error:
-            _LOG.warning("bus.bad_request", subject=message.subject, error=str(error))
+            _LOG.warning("bus.bad_request", about=message.subject, subject=message.subject, error=str(error))
             return
         self._on_rescan(request)
 

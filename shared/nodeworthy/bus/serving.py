@@ -186,7 +186,7 @@ class Serving:
                 self._count("answered")
                 await request.respond(body)
         except (NatsError, OSError) as error:
-            _LOG.warning("bus.answer_lost", error=str(error) or repr(error))
+            _LOG.warning("bus.answer_lost", about="answers", error=str(error) or repr(error))
 
     def _count(self, outcome: str) -> None:
         self.counts[outcome] = self.counts.get(outcome, 0) + 1
@@ -207,7 +207,7 @@ async def _handle(body: bytes, served: Served[Any]) -> Message:
     except NodeworthyError as error:
         return error_reply(error)
     except Exception as error:  # noqa: BLE001 # one request must not end the service, and must be answered
-        _LOG.error("bus.handler_failed", endpoint=served.endpoint, exception=error)
+        _LOG.error("bus.handler_failed", about=served.endpoint, endpoint=served.endpoint, exception=error)
         return ErrorReply(code=ErrorCode.INTERNAL, what="the service failed on this request", todo="see its log")
 
 

@@ -93,7 +93,7 @@ class SetReader:
             content = verify_set(name, stored.data)
         except BusContentError as error:
             if self.bad.get(name) != stored.revision:
-                _LOG.error("bus.bad_set", digest=name, revision=stored.revision, error=str(error))
+                _LOG.error("bus.bad_set", about=name, digest=name, revision=stored.revision, error=str(error))
             self._note_bad(name, stored.revision)
             raise
         self.bad.pop(name, None)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TextIO
 
 from nodeworthy.processes.events import FIELDS
+from nodeworthy.processes.repeats import REPEATED, Repeats
 
 MAX_TEXT = 2_000
 """Letters of one value; an error text with a page of HTML in it is cut here."""
@@ -21,7 +22,7 @@ MAX_ITEMS = 50
 MAX_TRACE = 20_000
 """Letters of a trace: about 200 frames, more only in a recursion."""
 
-_RESERVED = frozenset({"time", "level", "event", "message", "trace"})
+_RESERVED = frozenset({"time", "level", "event", "message", "trace", REPEATED})
 
 
 class LogFormat(StrEnum):
@@ -45,6 +46,7 @@ def configure_logs(
     handler = logging.StreamHandler(stream)
     is_text = form is LogFormat.TEXT or (form is LogFormat.AUTO and stream.isatty())
     handler.setFormatter(TextFormatter() if is_text else JsonFormatter())
+    handler.addFilter(Repeats())
     logging.basicConfig(handlers=[handler], level=level, force=True)
     logging.captureWarnings(capture=True)
 
@@ -77,6 +79,8 @@ def _content(record: logging.LogRecord) -> dict[str, object]:
         content["event"] = _bounded(record.getMessage())
         for name, value in list(fields.items())[:MAX_ITEMS]:
             content[f"{name}_" if name in _RESERVED else str(name)] = _bounded(value)
+        if repeated := getattr(record, REPEATED, 0):
+            content[REPEATED] = repeated
     else:
         content |= {"event": record.name, "message": _bounded(record.getMessage())}
     if record.exc_info and record.exc_info[0] is not None:

@@ -11,6 +11,7 @@ import pytest
 
 from nodeworthy.processes import EventLog, LogFormat, configure_logs
 from nodeworthy.processes.logs import MAX_ITEMS, MAX_TEXT, MAX_TRACE
+from nodeworthy.processes.repeats import SILENCE_SECONDS, Repeats
 
 Configure = Callable[..., StringIO]
 
@@ -176,3 +177,20 @@ def bare_modules() -> list[str]:
     code = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
     command = [sys.executable, "-I", "-c", code]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split()
+
+
+def test_lines_that_others_can_cause_are_written_once(configure: Configure) -> None:
+    stream = configure()
+    for number in range(1000):
+        EVENTS.warning("bus.bad_request", about="resync.n1", error=f"no. {number}")
+    assert only_line(stream)["error"] == "no. 0"
+
+
+def test_a_line_after_the_silence_tells_how_many_were_not_written(configure: Configure) -> None:
+    stream = configure()
+    EVENTS.warning("bus.bad_request", about="resync.n1")
+    (repeats,) = (one for one in logging.getLogger().handlers[0].filters if isinstance(one, Repeats))
+    EVENTS.warning("bus.bad_request", about="resync.n1")
+    repeats._written["bus.bad_request"]["resync.n1"].time -= SILENCE_SECONDS
+    EVENTS.warning("bus.bad_request", about="resync.n1")
+    assert [json.loads(line).get("repeated") for line in stream.getvalue().splitlines()] == [None, 1]
