@@ -170,6 +170,24 @@ def test_a_node_of_which_nothing_can_be_read_is_known_by_name(inventory: Invento
     assert "nobody has published" in inventory.why_unusable("n2")
 
 
+def test_facts_are_unknown_while_one_of_the_producers_could_never_be_read(inventory: Inventory) -> None:
+    inventory.take(published("n1", A))
+    inventory.take(NodeProblem("n1", program("site"), 2, "a message of format version 2 was not read"))
+    assert state(inventory, "n1", "a.set") is SetState.UNKNOWN
+    assert inventory.producers("n1")[1].problem == "a message of format version 2 was not read"
+    said = published("n1", {"b.set": FeatureSet()}, producer=program("site"), catalogue=frozenset({"b.set"}))
+    inventory.take(said)
+    assert state(inventory, "n1", "a.set") is SetState.PRESENT
+
+
+def test_more_doubts_than_the_table_takes_are_told_and_harm_nothing(clock: Clock) -> None:
+    inventory = Inventory(limits=Limits(producers=1), clock=clock)
+    for name in ("site", "other"):
+        inventory.take(NodeProblem("n1", program(name), 2, "no message"))
+    assert inventory.refused == 1
+    assert "too many producers" in inventory.producers("n1")[0].problem
+
+
 def test_nodes_that_the_table_does_not_take_are_told_and_harm_no_other(clock: Clock) -> None:
     inventory = Inventory(limits=Limits(nodes=1), clock=clock)
     for name in ("n1", "n2"):

@@ -84,9 +84,7 @@ class Inventory:
             self._remove(change)
         elif isinstance(change, NodeProblem):
             self._note_revision(change.revision)
-            record = self._record(change.node, fleet_producer(change.producer))
-            if record is not None:
-                record.problem = change.problem  # what was said before it still counts, and for no longer
+            self._doubt(change)
 
     def lapse(self) -> None:
         """Let go of facts whose time is over; to be called before anything is answered."""
@@ -190,6 +188,18 @@ class Inventory:
             reason = f"the time until which {producer} said that its facts hold is over"
             self._plan(message.expires, node, producer, record, reason)
             self.lapse()
+
+    def _doubt(self, unread: NodeProblem) -> None:
+        node, producer = unread.node, fleet_producer(unread.producer)
+        record = self._record(node, producer)
+        if record is None:
+            return
+        record.problem = unread.problem  # what was said before it still counts, and for no longer
+        try:
+            self.fleet.doubt(node, producer)
+        except UsageError as error:
+            self.refused += 1
+            self._note_problem(node, producer, record, str(error))
 
     def _note_problem(self, node: str, producer: Producer, record: ProducerRecord, problem: str) -> None:
         about = f"{producer} of {node}"

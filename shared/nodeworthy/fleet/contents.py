@@ -17,17 +17,20 @@ NOT_DELIVERED = 0
 NOT_REPORTED = 1
 NO_CATALOGUE = 2
 OVERFULL = 3
-FULL = 4
+UNREADABLE = 4
+FULL = 5
 
 DEFAULTS = (
     Lookup(SetState.ABSENT, None, features.NOBODY_REPORTS),
     Lookup(SetState.UNKNOWN, None, "the detector of this node has not reported"),
     Lookup(SetState.UNKNOWN, None, "the facts do not say whether this set was looked for"),
     Lookup(SetState.UNKNOWN, None, "the fleet's table takes no further names of sets"),
+    Lookup(SetState.UNKNOWN, None, "what one of the producers of this node says cannot be read"),
     Lookup(SetState.UNKNOWN, None, "the fleet's table is full"),
 )
 """Contents under the numbers above, which are the same for every set: the first four are what a set is of which no producer
-of a node says anything, the fifth stands in for what no longer fits."""
+of a node says anything, the fifth is what every set of a node is while it is in doubt (:meth:`fleet.Fleet.doubt`), and the last
+stands in for what no longer fits."""
 
 _SHARED = 2
 """From the third node with a content on, the object itself is kept beside its bytes: it is recognised without being encoded,

@@ -11,7 +11,8 @@ from nodeworthy.features import FeatureSet, Lookup, Snapshot
 from nodeworthy.fleet.answers import AnswerMemo
 from nodeworthy.fleet.cells import Cells
 from nodeworthy.fleet.columns import Column
-from nodeworthy.fleet.contents import NO_CATALOGUE, NOT_DELIVERED, NOT_REPORTED, OVERFULL, Space
+from nodeworthy.fleet.contents import DEFAULTS, NO_CATALOGUE, NOT_DELIVERED, NOT_REPORTED, OVERFULL, UNREADABLE, Space
+from nodeworthy.fleet.doubts import Doubts
 from nodeworthy.fleet.limits import Limits
 from nodeworthy.fleet.producers import DETECTOR, Producer, Provenance, Report, precedence
 from nodeworthy.fleet.rows import Rows
@@ -52,6 +53,7 @@ class Fleet:
         self._rows = Rows(self.limits.nodes)
         self._space = Space(self.limits.content_bytes)
         self._cells = Cells(max_sets=self.limits.sets, space=self._space)
+        self._doubts = Doubts(self.limits)
         self._reports: dict[str, dict[Producer, Report]] = {}
         self._names: dict[frozenset[str], frozenset[str]] = {}
 
@@ -119,10 +121,32 @@ class Fleet:
                 report = report._replace(is_overfull=report.is_overfull or said.is_overfull)
         reports[producer] = report
         changed |= self._withdraw(row, reports, before - report.names, producer)
-        return self._changed(node, row, changed, tuple(sorted(refused)), is_new=is_new)
+        is_settled = self._doubts.settle(node, producer)
+        self._doubts.place(row, node)
+        return self._changed(node, row, changed, tuple(sorted(refused)), is_other=is_new or is_settled)
+
+    def doubt(self, node: str, producer: Producer) -> Change:
+        """Say that a producer speaks of a node and that nothing of it could be read yet: all of the node is unknown.
+
+        It lasts until the producer is updated or removed. A producer that could be read before is not doubted: its last word
+        counts.
+
+        Raises:
+            UsageError: too many nodes or producers are in doubt; nothing was changed.
+        """
+        if producer in self._reports.get(node, {}) or not self._doubts.add(node, producer) or node not in self._rows:
+            return Change(node)
+        row = self._rows.row(node)
+        self._doubts.place(row, node)
+        return self._changed(node, row, set(), is_other=True)
+
+    def is_doubted(self, node: str) -> bool:
+        """Whether some producer of a node could never be read."""
+        return node in self._doubts
 
     def remove(self, node: str, producer: Producer | None = None) -> Change:
         """Forget what one producer said, or the node as a whole; what is not there changes nothing."""
+        is_settled = self._doubts.settle(node, producer)
         if node not in self._rows:
             return Change(node)
         row = self._rows.row(node)
@@ -131,11 +155,13 @@ class Fleet:
         for one in tuple(reports) if producer is None else (producer,):
             report = reports.pop(one, None)
             changed |= self._withdraw(row, reports, report.names if report else frozenset(), one)
+        self._doubts.place(row, node)
         if reports:
-            return self._changed(node, row, changed)
-        change = self._changed(node, row, changed, is_new=True)
+            return self._changed(node, row, changed, is_other=is_settled)
+        change = self._changed(node, row, changed, is_other=True)
         del self._reports[node]
         self._rows.remove(node)
+        self._doubts.leave(row)
         return change
 
     # What evaluation looks at
@@ -162,7 +188,7 @@ class Fleet:
 
     def lookup(self, row: int, name: str) -> Lookup:
         """What is known of one set on one row."""
-        return self._cells.lookup(row, name)
+        return DEFAULTS[UNREADABLE] if self._doubts.has_row(row) else self._cells.lookup(row, name)
 
     def column(self, name: str) -> Column | None:
         """The column of a set; ``None`` where no producer of any node speaks of it."""
@@ -171,7 +197,9 @@ class Fleet:
     def numbers(self, name: str, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """The number of the content of a set on each of these rows; without a column they are the default numbers."""
         column = self.column(name)
-        return (column.numbers if column else self._cells.defaults)[rows].astype(np.intp)
+        found = (column.numbers if column else self._cells.defaults)[rows].astype(np.intp)
+        self._doubts.cover(found, rows, UNREADABLE)
+        return found
 
     # Details of updates
 
@@ -181,10 +209,10 @@ class Fleet:
         return {name for name in names if self._cells.withdraw(row, name, self._speakers(reports, name), producer)}
 
     def _changed(
-        self, node: str, row: int, changed: set[str], refused: tuple[str, ...] = (), *, is_new: bool = False
+        self, node: str, row: int, changed: set[str], refused: tuple[str, ...] = (), *, is_other: bool = False
     ) -> Change:
         default = _default(self._reports[node])
-        unlisted = is_new or bool(self._cells.defaults[row] != default)
+        unlisted = is_other or bool(self._cells.defaults[row] != default)
         change = Change(node, frozenset(changed) | self._cells.set_default(row, default), unlisted, refused)
         self.version += bool(change)
         return change
