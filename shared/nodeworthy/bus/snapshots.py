@@ -225,6 +225,7 @@ class SnapshotPublisher:
             self.rival = boot_id
             _LOG.error(
                 "bus.two_machines_one_name",
+                about=self._identity.node,
                 node=self._identity.node,
                 boot=self._identity.session.boot_id,
                 other=boot_id,
