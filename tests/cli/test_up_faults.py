@@ -148,8 +148,8 @@ class Rig:
     async def until_labelled(self) -> None:
         """Wait until the label is what the administrator wrote last."""
         async with asyncio.timeout(SECONDS):
-            while (await self.labels()).get(LABEL) != str(self.written):
-                await asyncio.sleep(0.05)  # noqa: ASYNC110 # what happens is in another process
+            while (await self.labels()).get(LABEL) != str(self.written):  # noqa: ASYNC110 # another process writes it
+                await asyncio.sleep(0.05)
 
     def all_run(self) -> bool:
         return all(process.poll() is None for process in self.processes.values())
