@@ -108,6 +108,11 @@ class Rig:
             read: bytes = answer.read()
             return read
 
+    def count(self, service: str, name: str) -> float:
+        """What a metric of a service is."""
+        lines = self.fetch(service, "/metrics").decode().splitlines()
+        return next(float(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == name)
+
     async def until(self, is_so: Callable[[], Any], what: str) -> None:
         """Wait until something is so; what cannot be asked yet is not so yet."""
         try:
@@ -240,6 +245,19 @@ BODIES: tuple[Callable[[int], bytes], ...] = (
 """Nothing, nothing that decodes, other shapes, newer versions, deep nesting, just over our limit, over the server's."""
 
 
+COUNTED = (
+    ("detector", "nodeworthy_detector_bad_requests_total", 2000),
+    ("labeler", "nodeworthy_labeler_beats_refused", len(BODIES) - 2),
+    ("labeler", "nodeworthy_labeler_records_refused", 3),
+    ("labeler", "nodeworthy_labeler_facts_refused", 2),
+    ("validator", "nodeworthy_validator_refused_snapshots", 2),
+    ("validator", "nodeworthy_validator_refused_labels", 2),
+    ("validator", 'nodeworthy_validator_replies_total{outcome="unasked"}', 3 * (len(BODIES) - 1)),
+    ("resolver", 'nodeworthy_resolver_replies_total{outcome="unasked"}', 2 * (len(BODIES) - 1)),
+)
+"""Service, metric, and what it is at least; of what is stored a watch sees the last before each look."""
+
+
 async def test_no_message_ends_a_service_changes_a_label_or_fills_a_log(rig: Rig) -> None:
     labels, before = await rig.labels(), rig.events()
     too_large = 0
@@ -275,6 +293,8 @@ async def test_no_message_ends_a_service_changes_a_label_or_fills_a_log(rig: Rig
     assert said["labeler", "labeler.bad_beat"] == 1
     assert said["validator", "bus.bad_snapshot"] == 2
     assert not {key: count for key, count in said.items() if count > 4}
+    for service, name, least in COUNTED:
+        assert rig.count(service, name) >= least, name
 
 
 async def _send(rig: Rig, target: Target, body: bytes) -> bool:

@@ -82,6 +82,7 @@ def test_a_record_of_a_newer_program_is_not_to_be_written(records: Records) -> N
     body = put("n1", ONE, 1).data.replace(b"\xa7version\x01", b"\xa7version\x02")
     assert records.take(Put("n1", body, 1, 0.0)) == ["n1"]
     assert "format version 2" in records.get("n1").newer
+    assert records.refused == 1
 
 
 def test_a_key_that_is_no_nodes_is_passed_over(records: Records, caplog: pytest.LogCaptureFixture) -> None:

@@ -58,3 +58,4 @@ def test_what_is_lost_or_cannot_be_read_changes_nothing(change: Put | Removed) -
     labels.take(put("n1", {"a": "1"}))
     labels.take(change)
     assert labels.get("n1") == {"a": "1"}
+    assert labels.refused == (change.key == labels_key("n1") and isinstance(change, Put))

@@ -34,6 +34,7 @@ class Metrics:
     name_conflict: int = _number("1 when another machine publishes under this node's name.")
     rescans_total: int = _number("Requests to look at once.")
     rescans_refused_total: int = _number("Requests that were too many.")
+    bad_requests_total: int = _number("Requests that could not be read.")
     source_failed: Mapping[str, int] = _by_source("1 where a source's last look failed as a whole.")
     source_faults: Mapping[str, int] = _by_source("Files, devices and lines that a source left out.")
 

@@ -90,6 +90,7 @@ class Presence:
             publisher,
             settings=self.settings.publication,
             on_rescan=self.on_rescan,
+            on_bad_request=self._count_bad_request,
         )
         if self._newest is not None:
             self._publication.offer(self._newest)
@@ -101,6 +102,9 @@ class Presence:
                 raise BusError(
                     "the bus closed the connection for good", todo="its log says why; then start the detector again"
                 )
+
+    def _count_bad_request(self) -> None:
+        self.metrics.bad_requests_total += 1
 
     def _note_connection(self, state: ConnectionState) -> None:
         self.metrics.connected = int(state is ConnectionState.RECONNECTED)

@@ -200,6 +200,8 @@ class Labeler:
             "records_written": ("Records of labels that this labeler wrote since it started", self.target.written),
             "writes_refused": ("Writes that another labeler came before", self.target.refused),
             "facts_refused": ("Snapshots that could not be used, as a whole or in part", self.table.refused),
+            "records_refused": ("Records of labels that could not be read", self.records.refused),
+            "beats_refused": ("Signs of life of labelers that could not be read", self.beats.refused),
             "sets_purged": ("Bad sets that this labeler purged", self.repairs.purged),
             "rules": ("Rules in force", len(rules.chain.rules) if rules else 0),
             "rule_problems": ("Problems of rules and their files", len(rules.problems) if rules else 0),

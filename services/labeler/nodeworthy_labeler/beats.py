@@ -36,6 +36,8 @@ class Beats:
         self._members = members
         self._settings = settings
         self._on_change = on_change
+        self.refused = 0
+        """Beats that could not be read."""
         self._wake = asyncio.Event()
         self._heard_myself = asyncio.Event()
 
@@ -87,6 +89,7 @@ class Beats:
         try:
             beat = payloads.decode(message.data, Beat)
         except PayloadError as error:
+            self.refused += 1
             _LOG.warning("labeler.bad_beat", about=message.subject, error=str(error))
             return
         before = self._members.owners

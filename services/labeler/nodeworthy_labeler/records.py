@@ -46,6 +46,8 @@ class Records:
 
     def __init__(self, memories: Memories) -> None:
         self.memories = memories
+        self.refused = 0
+        """Records that could not be read, or that belong to no node."""
         self._records: dict[str, Record] = {}
         self._unseen: set[str] = set()
         """Nodes whose records this labeler wrote and the watch has not told since."""
@@ -76,6 +78,7 @@ class Records:
         try:
             node = parse_labels_key(change.key)
         except UsageError as error:
+            self.refused += 1
             _LOG.warning("labeler.strange_key", about=change.key, key=change.key, error=str(error))
             return []
         before = self.get(node)
@@ -101,9 +104,11 @@ class Records:
             record = decode_labels(data)
             packed = self.memories.intern(record.packed)
         except PayloadVersionError as error:
+            self.refused += 1
             _LOG.warning("labeler.newer_record", about=node, node=node, revision=revision, error=str(error))
             self._records[node] = Record(before.packed, revision, is_stored=True, newer=str(error))
         except PayloadError as error:
+            self.refused += 1
             _LOG.warning("labeler.bad_record", about=node, node=node, revision=revision, error=str(error))
             self._records[node] = Record(before.packed, revision)
         else:

@@ -64,6 +64,7 @@ class Following:
                 self._labels_complete.set()
             else:
                 self._labels.take(change)
+                self._metrics.refused_labels.set(self._labels.refused)
 
     def _take(self, change: NodeChange) -> None:
         if isinstance(change, Complete):

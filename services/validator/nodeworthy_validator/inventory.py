@@ -49,7 +49,7 @@ class Inventory:
         self.revision = 0
         """Of the last thing that was told: how far this replica has read."""
         self.refused = 0
-        """Snapshots that the table did not take."""
+        """Snapshots that could not be read, or that the table did not take."""
         self._lifetimes = lifetimes
         self._clock = clock
         self._records: dict[str, dict[Producer, ProducerRecord]] = {}
@@ -194,11 +194,11 @@ class Inventory:
         record = self._record(node, producer)
         if record is None:
             return
+        self.refused += 1
         record.problem = unread.problem  # what was said before it still counts, and for no longer
         try:
             self.fleet.doubt(node, producer)
         except UsageError as error:
-            self.refused += 1
             self._note_problem(node, producer, record, str(error))
 
     def _note_problem(self, node: str, producer: Producer, record: ProducerRecord, problem: str) -> None:

@@ -44,7 +44,12 @@ class Metrics:
         )
         self.nodes = Gauge("nodeworthy_validator_nodes", "Nodes that are known", registry=self.registry)
         self.refused = Gauge(
-            "nodeworthy_validator_refused_snapshots", "Snapshots that the table did not take", registry=self.registry
+            "nodeworthy_validator_refused_snapshots",
+            "Snapshots that could not be read or taken",
+            registry=self.registry,
+        )
+        self.refused_labels = Gauge(
+            "nodeworthy_validator_refused_labels", "Records of labels that could not be read", registry=self.registry
         )
         self.content_bytes = Gauge(
             "nodeworthy_validator_content_bytes", "Distinct contents of feature sets", registry=self.registry

@@ -17,6 +17,8 @@ class NodeLabels:
     """The labels of each node; nodes with equal ones share one mapping, as a fleet has few kinds of nodes."""
 
     def __init__(self) -> None:
+        self.refused = 0
+        """Records that could not be read."""
         self._of: dict[str, Labels] = {}
         self._shared: dict[frozenset[tuple[str, str]], tuple[Labels, int]] = {}
         """The mapping of these labels, and how many nodes have it."""
@@ -44,6 +46,7 @@ class NodeLabels:
         try:
             labels = read_live_labels(put.data)
         except PayloadError as error:
+            self.refused += 1
             _LOG.warning("validator.bad_labels", about=node, node=node, revision=put.revision, error=error)
             return
         self._release(node)

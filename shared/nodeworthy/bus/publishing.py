@@ -9,19 +9,22 @@ import contextlib
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from nodeworthy.bus import payloads
 from nodeworthy.bus.client import Msg
 from nodeworthy.bus.composing import Identity
 from nodeworthy.bus.connection import Connection, ConnectionState
 from nodeworthy.bus.names import Names, Topic
-from nodeworthy.bus.records import MAX_RESCANS, Heartbeat, RescanRequest, ResyncRequest
+from nodeworthy.bus.records import MAX_RESCANS, Heartbeat, Message, RescanRequest, ResyncRequest
 from nodeworthy.bus.snapshots import SnapshotPublisher
 from nodeworthy.errors import BusError, BusSupersededError, PayloadError
 from nodeworthy.features import Snapshot
 from nodeworthy.processes import EventLog
 
 _LOG = EventLog("bus")
+
+_Request = TypeVar("_Request", bound=Message)
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Publication:
         *,
         settings: PublicationSettings = PublicationSettings(),
         on_rescan: Callable[[RescanRequest], None] = _pass_over,
+        on_bad_request: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection = connection
         self._names = names
@@ -69,6 +73,7 @@ class Publication:
         self._publisher = publisher
         self._settings = settings
         self._on_rescan = on_rescan
+        self._on_bad_request = on_bad_request
         self._offer: _Offer | None = None
         self._rescans: list[str] = []
         self._wake = asyncio.Event()
@@ -170,22 +175,25 @@ class Publication:
                 await self._connection.publish(subject, payloads.encode(beat))
 
     async def _hear_resync(self, message: Msg) -> None:
-        try:
-            request = payloads.decode(message.data, ResyncRequest)
-        except PayloadError as error:
-            _LOG.warning("bus.bad_request", about=message.subject, subject=message.subject, error=str(error))
-            return
-        _LOG.info("bus.resync", about=message.subject, reason=request.reason)
-        self._resync_wanted = True
-        self._wake.set()
+        request = self._read(message, ResyncRequest)
+        if request is not None:
+            _LOG.info("bus.resync", about=message.subject, reason=request.reason)
+            self._resync_wanted = True
+            self._wake.set()
 
     async def _hear_rescan(self, message: Msg) -> None:
+        request = self._read(message, RescanRequest)
+        if request is not None:
+            self._on_rescan(request)
+
+    def _read(self, message: Msg, kind: type[_Request]) -> _Request | None:
+        """The request; ``None``: it cannot be read, which is told once and counted, and harms nothing."""
         try:
-            request = payloads.decode(message.data, RescanRequest)
+            return payloads.decode(message.data, kind)
         except PayloadError as error:
             _LOG.warning("bus.bad_request", about=message.subject, subject=message.subject, error=str(error))
-            return
-        self._on_rescan(request)
+            self._on_bad_request()
+            return None
 
     def _hear_connection(self, state: ConnectionState) -> None:
         if state is ConnectionState.RECONNECTED:

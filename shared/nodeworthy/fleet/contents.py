@@ -29,8 +29,8 @@ DEFAULTS = (
     Lookup(SetState.UNKNOWN, None, "the fleet's table is full"),
 )
 """Contents under the numbers above, which are the same for every set: the first four are what a set is of which no producer
-of a node says anything, the fifth is what every set of a node in doubt is (:meth:`fleet.Fleet.doubt`), the last stands in for
-what no longer fits."""
+of a node says anything, the fifth is what every set of a node in doubt is (:meth:`fleet.Fleet.doubt`), the last stands in
+for what no longer fits."""
 
 _SHARED = 2
 """From the third node with a content on, the object itself is kept beside its bytes: it is recognised without being encoded,

@@ -1,8 +1,8 @@
 """Producers of whom nothing could be read yet: whatever the others say of their nodes may not be all of it.
 
-Another program wrote in a newer format, or something is broken. What such a producer says might hold anything, so all of its
-node is unknown: without this, a rule that asks for something not to be there would be met, and what that producer gave before
-would be taken away.
+Another program wrote in a newer format, or something is broken. What such a producer says might hold anything, so all of
+its node is unknown: without this, a rule that asks for something not to be there would be met, and what that producer gave
+before would be taken away.
 """
 
 import numpy as np

@@ -36,12 +36,21 @@ def publishing(store: Store) -> Start:
 
     @contextlib.asynccontextmanager
     async def start(
-        on_rescan: Callable[[RescanRequest], None] = lambda _: None, session: int = 1
+        on_rescan: Callable[[RescanRequest], None] = lambda _: None,
+        on_bad_request: Callable[[], None] = lambda: None,
+        *,
+        session: int = 1,
     ) -> AsyncIterator[Publication]:
         identity = Identity("n1", DETECTOR, Session("boot", session))
         publisher = SnapshotPublisher(store, identity)
         publication = Publication(
-            store.connection, store.names, identity, publisher, settings=QUICK, on_rescan=on_rescan
+            store.connection,
+            store.names,
+            identity,
+            publisher,
+            settings=QUICK,
+            on_rescan=on_rescan,
+            on_bad_request=on_bad_request,
         )
         async with asyncio.TaskGroup() as group:
             task = group.create_task(publication.run())
@@ -86,8 +95,9 @@ async def test_a_rescan_reaches_the_producer_and_a_bad_one_only_its_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     asked: list[RescanRequest] = []
+    bad: list[None] = []
     subject = store.names.node_subject(Topic.RESCAN, "n1")
-    async with publishing(asked.append) as publication:
+    async with publishing(asked.append, lambda: bad.append(None)) as publication:
         publication.offer(make_snapshot())
         await Snapshots(store).until(lambda message: message.sequence == 1)
         await store.connection.publish(subject, b"\xc1")
@@ -95,7 +105,7 @@ async def test_a_rescan_reaches_the_producer_and_a_bad_one_only_its_log(
         await store.connection.publish(subject, payloads.encode(RescanRequest(id="r1", sources=("pci",))))
         await eventually(lambda: asked)
     assert asked == [RescanRequest(id="r1", sources=("pci",))]
-    assert caplog.messages.count("bus.bad_request") == 2
+    assert caplog.messages.count("bus.bad_request") == len(bad) == 2
 
 
 async def test_a_resync_brings_back_what_was_purged(
