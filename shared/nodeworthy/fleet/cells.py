@@ -11,6 +11,7 @@ from nodeworthy.fleet.columns import Column
 from nodeworthy.fleet.contents import DEFAULTS, FULL, Space
 from nodeworthy.fleet.merging import merge
 from nodeworthy.fleet.producers import Producer
+from nodeworthy.rules.known_sets import KNOWN_SETS
 
 
 class Said(NamedTuple):
@@ -99,7 +100,8 @@ class Cells:
 
     def _column_for(self, name: str) -> Column | None:
         column = self.columns.get(name)
-        if column is None and len(self.columns) < self._max_sets:
+        # Whoever speaks of one node may name more sets than the table takes; what detectors tell has a place all the same.
+        if column is None and (name in KNOWN_SETS or len(self.columns) < self._max_sets):
             column = self.columns[name] = Column(name, self.defaults, self._space)
         return column
 

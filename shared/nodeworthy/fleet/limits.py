@@ -10,7 +10,8 @@ class Limits:
     nodes: int = 500_000
     """Nodes; five times the largest fleet that is measured."""
     sets: int = 512
-    """Names of sets over all nodes: each is a column of four bytes a node. Known are about forty."""
+    """Names of sets over all nodes: each is a column of four bytes a node. Those of detectors and of NFD, about forty,
+    always have one (rules.known_sets)."""
     producers: int = 64
     """Producers of one node: anybody who may create a NodeFeature object adds one."""
     content_bytes: int = 2 * 1024**3

@@ -193,6 +193,18 @@ def test_a_set_that_a_producer_no_longer_names_is_gone() -> None:
     assert fleet.column("lab.a") is None
 
 
+def test_one_producer_that_names_sets_without_end_hides_nothing_of_what_detectors_tell() -> None:
+    fleet = Fleet(limits=Limits(sets=2))
+    many = Snapshot({}, {f"site.{number}": SetStatus(SetState.ABSENT) for number in range(10)})
+    assert len(fleet.update("rogue", Producer(ProducerKind.PROGRAM, "site"), many).refused) == 8
+    told = Snapshot(
+        {"cpu.cpuid": FeatureSet(flags=frozenset({"AVX"}))}, catalogue=frozenset({"cpu.cpuid", "cpu.model"})
+    )
+    assert not fleet.update("n1", DETECTOR, told).refused
+    states = [fleet.facts("n1").lookup(name).state for name in ("cpu.cpuid", "cpu.model", "lab.a")]
+    assert states == [SetState.PRESENT, SetState.UNKNOWN, SetState.ABSENT]
+
+
 def test_ailing_sources_are_kept_and_healthy_ones_are_not() -> None:
     fleet = Fleet()
     health = {"pci": SourceHealth("permission denied"), "cpu": SourceHealth(), "usb": SourceHealth(faults=("usb1",))}
