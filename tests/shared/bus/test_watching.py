@@ -188,7 +188,8 @@ async def test_a_stream_made_anew_is_noticed_at_its_first_hint(
     await make_streams_again(store)
     await put_nodes(store, 2, "again")
     await eventually(lambda: seen.state == {"n0.detector": b"again 0", "n1.detector": b"again 1"})
-    assert len(seen.lost) == 18
+    # One that is put again a moment later may be told as lost first.
+    assert {f"n{number}.detector" for number in range(2, 20)} <= set(seen.lost)
 
 
 async def test_a_stream_made_anew_with_as_many_keys_is_noticed(
