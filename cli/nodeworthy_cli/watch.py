@@ -23,6 +23,9 @@ from nodeworthy_cli.output import printable
 _SHOWN = 8
 """Changes of one event that a line lists; json has all."""
 
+_UNREAD_SUBJECTS = 50
+"""Subjects of which it is said that events cannot be read; that there are more is said once."""
+
 
 @click.command(name="watch")
 @click.argument("nodes", nargs=-1, metavar="[NODE]...")
@@ -42,9 +45,10 @@ def command(nodes: tuple[str, ...], set_name: str, count: int | None, output: st
 
     async def follow(store: Store) -> None:
         left = count
+        unread: set[str] = set()
         events = follow_events(store, event_subjects(store, nodes, set_name), on_start=lambda: _announce(store))
         async for stored in events:
-            if _print(store, stored, nodes, output) and left is not None:
+            if _print(store, stored, nodes, output, unread) and left is not None:
                 left -= 1
             if left == 0:
                 return
@@ -56,13 +60,13 @@ def _announce(store: Store) -> None:
     click.echo(f"watching cluster {store.names.cluster}; Ctrl-C ends it", err=True)
 
 
-def _print(store: Store, stored: Stored, nodes: Collection[str], output: str) -> bool:
-    """Print one event, if it is of a node that was asked for; what cannot be read is said on standard error."""
+def _print(store: Store, stored: Stored, nodes: Collection[str], output: str, unread: set[str]) -> bool:
+    """Print one event, if it is of a node that was asked for; what cannot be read is told on standard error."""
     try:
         subject = store.names.parse_node_subject(stored.subject)
         event = payloads.decode(stored.data, EventMessage)
     except (UsageError, PayloadError) as error:
-        click.echo(f"event {stored.revision} on {stored.subject} cannot be read: {printable(str(error))}", err=True)
+        _tell_unread(stored, str(error), unread)
         return False
     if nodes and subject.node not in nodes:
         return False
@@ -70,6 +74,18 @@ def _print(store: Store, stored: Stored, nodes: Collection[str], output: str) ->
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
     return True
+
+
+def _tell_unread(stored: Stored, error: str, unread: set[str]) -> None:
+    """Whoever writes one bad event writes many: a terminal full of them would hide those that can be read."""
+    if stored.subject in unread or len(unread) > _UNREAD_SUBJECTS:
+        return
+    unread.add(stored.subject)
+    if len(unread) > _UNREAD_SUBJECTS:
+        click.echo("events on further subjects cannot be read; no more of this is told", err=True)
+        return
+    what = f"event {stored.revision} on {printable(stored.subject)} cannot be read"
+    click.echo(f"{what}, further ones there are not told: {printable(error)}", err=True)
 
 
 def write_json(subject: NodeSubject, event: EventMessage, moment: float) -> str:

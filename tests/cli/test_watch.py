@@ -89,10 +89,30 @@ async def test_an_event_that_cannot_be_read_is_said_and_the_next_one_is_printed(
     process = start_verb("watch", "--count", "1", *facts_bus.options)
     read_until(process, "watching")
     subject = facts_bus.store.names.node_subject(Topic.EVENTS, "node-1", "local.feature")
-    await facts_bus.store.append(subject, b"\xc1\x1b[2J")
+    for _ in range(20):
+        await facts_bus.store.append(subject, b"\xc1\x1b[2J")
     assert "\x1b" not in read_until(process, "cannot be read")
     await publisher.publish(facts(n="2"))
     assert "n=1 -> 2" in (await lines(process, 1))[0]
+    assert process.stderr is not None
+    assert "cannot be read" not in process.stderr.read(), "it is said once"
+
+
+async def test_that_events_cannot_be_read_is_said_of_a_bounded_number_of_subjects(
+    facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
+) -> None:
+    publisher = facts_bus.publisher("node-1")
+    await publisher.publish(facts(n="1"))
+    process = start_verb("watch", "--count", "1", *facts_bus.options)
+    read_until(process, "watching")
+    for number in range(60):
+        await facts_bus.store.append(facts_bus.store.names.node_subject(Topic.EVENTS, f"n{number}", "x"), b"\xc1")
+    await publisher.publish(facts(n="2"))
+    await lines(process, 1)
+    assert process.stderr is not None
+    said = process.stderr.read().splitlines()
+    assert len([line for line in said if "cannot be read" in line]) == 51
+    assert "further subjects" in said[-1]
 
 
 @pytest.mark.parametrize("is_wiped", [False, True])
