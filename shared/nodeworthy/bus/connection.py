@@ -57,6 +57,7 @@ class Connection:
         self._listeners: list[Listener] = []
         self._refused: asyncio.Future[str] | None = None
         self._last_error = ""
+        self._is_closing = False
 
     @property
     def is_connected(self) -> bool:
@@ -173,6 +174,7 @@ class Connection:
 
     async def close(self) -> None:
         """Let what is under way end, within :attr:`ConnectionSettings.drain_seconds`, then close; it never raises."""
+        self._is_closing = True
         ways: tuple[Callable[[], Awaitable[None]], ...] = (self.client.drain, self.client.close)
         for way in ways:
             try:
@@ -231,7 +233,8 @@ class Connection:
             _LOG.warning("bus.error", about=text, error=text)
 
     async def _on_disconnected(self) -> None:
-        _LOG.warning("bus.disconnected", error=self._last_error)
+        if not self._is_closing:  # an end that was asked for is no fault
+            _LOG.warning("bus.disconnected", error=self._last_error)
         self._tell(ConnectionState.DISCONNECTED)
 
     async def _on_reconnected(self) -> None:

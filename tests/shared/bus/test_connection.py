@@ -166,6 +166,19 @@ async def test_a_closed_connection_says_so_and_closing_never_raises(server: "Nat
     assert ConnectionState.CLOSED in told
 
 
+async def test_only_an_end_that_nobody_asked_for_is_a_warning(
+    server: "NatsServer", eventually: "Eventually", caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = ConnectionSettings(servers=(server.url,), reconnect_seconds=0.02, drain_seconds=0.2)
+    async with connect(settings):
+        pass
+    assert "bus.disconnected" not in caplog.messages
+    async with connect(settings) as connection:
+        server.kill()
+        await eventually(lambda: not connection.is_connected)
+        await eventually(lambda: "bus.disconnected" in caplog.messages)
+
+
 async def test_a_connection_that_was_never_made_closes_too() -> None:
     await Connection(ConnectionSettings()).close()
 
