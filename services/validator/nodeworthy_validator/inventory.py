@@ -214,7 +214,7 @@ class Inventory:
         if not removed.is_lost:
             self._forget(removed.node, producer)
             return
-        _LOG.warning("validator.facts_lost", node=removed.node, producer=producer)
+        _LOG.warning("validator.facts_lost", about=removed.node, node=removed.node, producer=producer)
         record.problem = "its key is gone from the bus; what it said last still counts for a while"
         now = self._clock()
         reason = f"what {producer} said was lost on the bus and not said again"
@@ -229,7 +229,7 @@ class Inventory:
         return record is not None and record.heard == lapse.heard
 
     def _fade(self, node: str, producer: Producer, record: ProducerRecord, reason: str) -> None:
-        _LOG.warning("validator.facts_lapsed", node=node, producer=producer, reason=reason)
+        _LOG.warning("validator.facts_lapsed", about=node, node=node, producer=producer, reason=reason)
         record.fade(reason)
         report = self.fleet.reports(node).get(producer)
         if report is not None:
