@@ -8,7 +8,7 @@ from nodeworthy.bus.composing import Identity, compose
 from nodeworthy.bus.keys import DETECTOR, Producer, program
 from nodeworthy.bus.nodes import NodeProblem, NodeRemoved, PublishedSnapshot
 from nodeworthy.bus.records import Session
-from nodeworthy.features import Snapshot
+from nodeworthy.features import SetState, Snapshot
 from nodeworthy.fleet import Fleet, Limits
 from nodeworthy.labels import FactsMark
 from nodeworthy_labeler.facts import NodeTable
@@ -113,6 +113,19 @@ def test_times_that_were_stated_again_and_again_do_not_pile_up(table: NodeTable,
     for number in range(3000):
         table.take(said("n1", facts({"p": "1"}), PROGRAM, expires=2000 + number, revision=number))
     assert len(table._ends) < 1100
+
+
+def test_a_producer_that_cannot_be_read_puts_its_node_in_doubt_unless_it_could_be_read_before(
+    table: NodeTable, facts: "MakeFacts"
+) -> None:
+    table.take(said("n1", facts({"a": "1"})))
+    assert table.take(NodeProblem("n1", DETECTOR, 2, "no message")) is None
+    assert table.take(NodeProblem("n1", PROGRAM, 2, "no message")) == "n1"
+    assert table.fleet.facts("n1").lookup("local.label").state is SetState.UNKNOWN
+    table.take(NodeRemoved("n1", DETECTOR, is_lost=False))
+    assert table.withdrawn == set(), "somebody still speaks of the node"
+    assert table.take(NodeRemoved("n1", PROGRAM, is_lost=False)) == "n1"
+    assert table.withdrawn == {"n1"}
 
 
 def test_what_the_table_does_not_take_is_counted_and_harms_nobody_else(

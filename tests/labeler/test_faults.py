@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nodeworthy.bus.keys import program, snapshot_key
 from nodeworthy.bus.names import Bucket
 from nodeworthy.labels import LabelState
 
@@ -91,6 +92,21 @@ async def test_a_labeler_that_starts_when_the_facts_are_lost_writes_nothing(
     assert await bus.settled_writes() == before
     await bus.resync("n1", facts({"name": "other"}))
     await bus.labels_that("n1", lambda labels: labels == {f"{PREFIX}name": "other"})
+
+
+@pytest.mark.parametrize("body", [b"\xc1", b"\x81\xa7version\x63"], ids=["no message", "of a newer version"])
+async def test_labels_of_a_producer_that_cannot_be_read_stay_when_the_labeler_starts_again(
+    bus: "Bus", start: "Start", facts: "MakeFacts", body: bytes
+) -> None:
+    await bus.publish("n0", facts({"name": "n0"}))
+    await bus.publish("n0", facts({"site": "1"}), program("site"))
+    first = await start()
+    await bus.labels_that("n0", lambda labels: f"{PREFIX}site" in labels)
+    await first.end()
+    await bus.store.put(Bucket.NODES, snapshot_key("n0", program("site")), body)
+    await start()
+    await bus.settled_writes()
+    assert (await bus.labels("n0")).keys() == {f"{PREFIX}name", f"{PREFIX}site"}
 
 
 async def test_labels_whose_record_was_lost_before_the_start_are_made_again(

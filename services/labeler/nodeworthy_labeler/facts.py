@@ -63,7 +63,8 @@ class NodeTable:
             return self._put(change)
         if isinstance(change, NodeProblem):
             self.refused += 1  # the reader has logged it
-        elif isinstance(change, NodeRemoved):
+            return self._doubt(change)
+        if isinstance(change, NodeRemoved):
             if not change.is_lost:
                 self._withdrawals[change.node] = change.revision
                 return self._withdraw(change.node, change.producer)
@@ -76,7 +77,7 @@ class NodeTable:
         while self._ends and self._ends[0][0] <= self._clock():
             _, node, producer, revision = heapq.heappop(self._ends)
             if self._revisions.get((node, producer)) == revision:
-                _LOG.info("labeler.facts_lapsed", node=node, producer=str(producer))
+                _LOG.info("labeler.facts_lapsed", about=node, node=node, producer=str(producer))
                 changed.append(self._withdraw(node, producer))
         return [node for node in changed if node is not None]
 
@@ -102,6 +103,15 @@ class NodeTable:
         self.withdrawn.discard(said.node)
         return said.node if change or was_withdrawn else None
 
+    def _doubt(self, unread: NodeProblem) -> str | None:
+        """A producer that could not be read since this labeler started may have given labels before."""
+        try:
+            change = self.fleet.doubt(unread.node, fleet_producer(unread.producer))
+        except UsageError as error:
+            _LOG.warning("labeler.facts_refused", about=unread.node, node=unread.node, problem=str(error))
+            return None
+        return unread.node if change else None
+
     def _note_uid(self, node: str, uid: str) -> None:
         if uid:
             self._uids[node] = uid
@@ -126,12 +136,13 @@ class NodeTable:
 
     def _refuse(self, said: PublishedSnapshot, problem: str) -> None:
         self.refused += 1
-        _LOG.warning("labeler.facts_refused", node=said.node, producer=str(said.producer), problem=problem)
+        about = f"{said.producer} of {said.node}"
+        _LOG.warning("labeler.facts_refused", about=about, node=said.node, producer=str(said.producer), problem=problem)
 
     def _withdraw(self, node: str, producer: Key) -> str | None:
         self._revisions.pop((node, producer), None)
         change = self.fleet.remove(node, fleet_producer(producer))
-        if node not in self.fleet:
+        if node not in self.fleet and not self.fleet.is_doubted(node):
             self.withdrawn.add(node)
             self._uids.pop(node, None)
             return node

@@ -196,4 +196,4 @@ class Labelling:
     def _note_failure(self, node: str, error: Exception) -> None:
         self._metrics.node_failures.inc()
         is_ours = isinstance(error, NodeworthyError)
-        _LOG.error("labeler.node_failed", node=node, error=str(error), exception=None if is_ours else error)
+        _LOG.error("labeler.node_failed", about=node, node=node, error=str(error), exception=None if is_ours else error)
