@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from nodeworthy.bus.client import Msg
 from nodeworthy.bus.connection import Connection, connect
@@ -18,14 +19,20 @@ from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.bus.keys import DETECTOR, snapshot_key
 from nodeworthy.bus.names import Bucket, Names, Topic
 from nodeworthy.bus.streams import define_streams, ensure_streams
+from nodeworthy_detector.discovery import SourceAnswer, ask
+from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.settings import Pace
+from nodeworthy_detector.sources import SOURCES
 
 NODE = "bench"
 STARTS = 7
 CHANGES = 100
-IDLE_SECONDS = 20
+IDLE_SECONDS = 60
 AIM_MEMORY_MB = 35
 AIM_CPU_MS = 5
+AIM_PASS_MS = 50
+AIM_START_MS = 500
+PASSES = 20
 SELDOM, OFTEN = 3600, 2
 """Seconds between two looks at the machine, to tell what a look costs from what waiting costs."""
 
@@ -45,21 +52,47 @@ asyncio.run(run(settings, asyncio.Event(), asyncio.Event()))
 
 def run() -> None:
     """Start a bus, then measure."""
+    _measure_passes()
     # Not in /tmp: every folder on the way is watched, and that one is busy on a machine in use.
-    with tempfile.TemporaryDirectory(dir=Path.home()) as name, _bus(Path(name)) as url:
-        asyncio.run(_measure(Path(name), url))
+    with tempfile.TemporaryDirectory(dir=Path.home()) as name, _bus(Path(name)) as bus:
+        asyncio.run(_measure(Path(name), bus.url))
+
+
+class Bus(NamedTuple):
+    """A nats-server of this benchmark."""
+
+    url: str
+    monitoring: str
+    """The address of the server's own counters."""
+
+
+def _measure_passes() -> None:
+    """Looks at everything in one process, as a rescan makes them."""
+    host, taken = Host(Path("/")), []
+    answers: dict[str, SourceAnswer] = {}
+    for _ in range(PASSES + 1):
+        start = time.process_time()
+        for source in SOURCES:
+            answers[source.name] = ask(source, host, answers.get(source.name))
+        taken.append(time.process_time() - start)
+    first, *others = taken
+    print(
+        f"a look at everything, of processor time: the first {first * 1e3:.1f} ms, then median "
+        f"{statistics.median(others) * 1e3:.1f} ms, most {max(others) * 1e3:.1f} ms of {PASSES}, aim {AIM_PASS_MS}"
+    )
 
 
 @contextlib.contextmanager
-def _bus(folder: Path) -> Iterator[str]:
+def _bus(folder: Path) -> Iterator[Bus]:
     program = Path(sys.executable).with_name("nats-server")
-    arguments = ["-js", "-sd", folder / "store", "-a", "127.0.0.1", "-p", "-1", "--ports_file_dir", folder]
+    arguments = ["-js", "-sd", folder / "store", "-a", "127.0.0.1", "-p", "-1", "-m", "-1", "--ports_file_dir", folder]
     with subprocess.Popen([*map(str, [program, *arguments, "-l", folder / "log"])]) as server:
         try:
             file = folder / f"nats-server_{server.pid}.ports"
             while not file.exists() or not file.read_text().endswith("}"):
                 time.sleep(0.01)
-            yield json.loads(file.read_text())["nats"][0]
+            ports = json.loads(file.read_text())
+            yield Bus(ports["nats"][0], ports["monitoring"][0])
         finally:
             server.terminate()
 
@@ -94,7 +127,7 @@ async def _measure(folder: Path, url: str) -> None:
                 _running(_service(url, "busy", features, seconds=OFTEN)) as looking,
             ):
                 await snapshots.get()
-                await _measure_rest(resting.pid, looking.pid)
+                await _measure_rest(connection, names, resting.pid, looking.pid)
 
 
 def _service(url: str, node: str, folder: Path, *, seconds: float = SELDOM, burst: int = 10) -> list[object]:
@@ -133,7 +166,7 @@ async def _measure_start(connection: Connection, stored: str, name: str, command
                 memory = _memory(process.pid)
     print(
         f"{name:22} start to first stored snapshot: median {statistics.median(taken) * 1e3:.0f} ms, "
-        f"least {min(taken) * 1e3:.0f} ms of {STARTS}; then resident {memory:.1f} MB"
+        f"least {min(taken) * 1e3:.0f} ms of {STARTS}, aim {AIM_START_MS}; then resident {memory:.1f} MB"
     )
 
 
@@ -151,10 +184,18 @@ async def _measure_changes(connection: Connection, names: Names, folder: Path) -
     print(f"a file in features.d to its event: p50 {p50 * 1e3:.0f} ms, p99 {p99 * 1e3:.0f} ms of {CHANGES}")
 
 
-async def _measure_rest(resting: int, looking: int) -> None:
+async def _measure_rest(connection: Connection, names: Names, resting: int, looking: int) -> None:
     await asyncio.sleep(3)  # what starting left to do
     before = _cpu(resting), _cpu(looking)
-    await asyncio.sleep(IDLE_SECONDS)
+    async with (
+        _heard(connection, names.node_subject(Topic.HEARTBEAT, NODE)) as beats,
+        _heard(connection, f"{names.node_subject(Topic.EVENTS, NODE)}.>") as events,
+        _heard(connection, names.stored_subject(Bucket.NODES, snapshot_key(NODE, DETECTOR))) as snapshots,
+        _heard(connection, names.stored_subject(Bucket.SETS, ">")) as sets,
+    ):
+        await asyncio.sleep(IDLE_SECONDS)
+    said = {"heartbeats": beats, "events": events, "snapshots": snapshots, "sets": sets}
+    print(f"said in {IDLE_SECONDS} s at rest: {', '.join(f'{times.qsize()} {name}' for name, times in said.items())}")
     waiting = _cpu(resting) - before[0]
     look = (_cpu(looking) - before[1] - waiting) * OFTEN / IDLE_SECONDS
     minute = waiting * 60 / IDLE_SECONDS

@@ -13,6 +13,7 @@ from nodeworthy_cli.bus_options import BusOptions, bus_options, connection_setti
 from nodeworthy_cli.embedded.contexts import Context
 from nodeworthy_cli.service_options import http_options, log_option
 from nodeworthy_detector.settings import (
+    CONFIGURATION,
     MAX_SCAN_SECONDS,
     MIN_SCAN_SECONDS,
     Settings,
@@ -33,18 +34,23 @@ from nodeworthy_detector.settings import (
     "--features-d", help="The folder of files that administrators write, as the host sees it.  [default: NFD's]"
 )
 @click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help=f"The configuration file, which is followed while it changes.  [default: {CONFIGURATION}, if it is there]",
+)
+@click.option(
     "--scan-seconds",
     type=click.FloatRange(MIN_SCAN_SECONDS, MAX_SCAN_SECONDS),
-    help="Between two looks at everything.  [default: 120]",
+    help="Between two looks at what has no interval of its own.  [default: 600]",
 )
 @http_options("/healthz, /readyz and /metrics")
 @log_option
 def command(bus: BusOptions, log_format: str, **given: str | float | Path | None) -> None:
     """Publish what this machine offers, until Ctrl-C.
 
-    It looks at everything every two minutes, and at once when features.d changes or somebody on the bus asks. While the bus
-    is away it goes on and publishes what it found last when the bus is back. Each option but --log-format has a variable
-    NODEWORTHY_*, for example NODEWORTHY_SCAN_SECONDS.
+    It looks at once when the kernel tells of a device, a file of its folders changes, or somebody on the bus asks, and every
+    ten minutes at everything. While the bus is away it goes on and publishes what it found last when the bus is back. Each
+    option but --log-format has a variable NODEWORTHY_*, for example NODEWORTHY_CONFIG.
     """
     processes.configure_logs(form=processes.LogFormat(log_format))
     settings = make_settings(bus, given)
@@ -73,6 +79,7 @@ _VARIABLES = {
     "node_uid": "NODE_UID",
     "host_root": "NODEWORTHY_HOST_ROOT",
     "features_d": "NODEWORTHY_FEATURES_D",
+    "config": "NODEWORTHY_CONFIG",
     "scan_seconds": "NODEWORTHY_SCAN_SECONDS",
     "http_port": "NODEWORTHY_HTTP_PORT",
     "http_host": "NODEWORTHY_HTTP_HOST",

@@ -12,18 +12,22 @@ from nodeworthy.bus.labels import read_live_labels
 from nodeworthy.bus.names import Bucket, encode_token
 from nodeworthy.bus.nodes import read_snapshot
 from nodeworthy.bus.records import SetEntry, SnapshotMessage
-from nodeworthy.bus.requests import NodeSummary, ProducerSummary
+from nodeworthy.bus.requests import Hardware, NodeSummary, ProducerSummary
 from nodeworthy.bus.sets import SetReader
 from nodeworthy.bus.store import Store, Stored
 from nodeworthy.errors import BusContentError, NodeworthyError, PayloadError, UsageError
-from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot
+from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, SourceHealth
 from nodeworthy.verdicts import NodeFacts
+from nodeworthy_cli.node_hardware import SETS, describe_hardware
 
 STALE_SECONDS = 1500.0
 """A snapshot is put again every 600 s give or take 60; after twice that and a little it is known that it was not."""
 
 _PLATFORM_SETS = ("system.architecture", "cpu.cpuid")
 """What tells a node's platform and its variant."""
+
+_NO_SOURCES = frozenset({"bus", "configuration"})
+"""What stands among the sources in a snapshot's health and looks at no machine."""
 
 
 async def read_nodes(store: Store, only: Collection[str] = ()) -> list[NodeSummary]:
@@ -35,20 +39,27 @@ async def read_nodes(store: Store, only: Collection[str] = ()) -> list[NodeSumma
     """
     snapshots = await _read_snapshots(store, only)
     labels = await _read_labels(store, snapshots)
-    sets = SetReader(store)
+    describer = _Describer(SetReader(store))
     return [
-        NodeSummary(
-            node=node,
-            platform=await _platform(found, sets),
-            producers=tuple(summarize(producer, *found[producer]) for producer in sorted(found, key=str)),
-            labels=labels.get(node, {}),
-        )
-        for node, found in sorted(snapshots.items())
+        await _summarize_node(node, found, labels.get(node, {}), describer) for node, found in sorted(snapshots.items())
     ]
 
 
 _Found = Mapping[Producer, tuple[Stored, SnapshotMessage | str]]
 """Producer to what is stored, and what it says or why it cannot be read."""
+
+
+async def _summarize_node(node: str, found: _Found, labels: Mapping[str, str], describer: "_Describer") -> NodeSummary:
+    _, message = found.get(DETECTOR, (None, ""))
+    platform, hardware = ("", Hardware()) if isinstance(message, str) else await describer.describe(message)
+    return NodeSummary(
+        node=node,
+        platform=platform,
+        producers=tuple(summarize(producer, *found[producer]) for producer in sorted(found, key=str)),
+        labels=labels,
+        hardware=hardware,
+        health="" if isinstance(message, str) else judge_health(message.sources),
+    )
 
 
 async def _read_snapshots(store: Store, only: Collection[str]) -> dict[str, _Found]:
@@ -107,8 +118,20 @@ def summarize(producer: Producer, stored: Stored, message: SnapshotMessage | str
         present=states.count(SetState.PRESENT),
         absent=states.count(SetState.ABSENT),
         unknown=states.count(SetState.UNKNOWN),
-        sources={name: health for name, health in message.sources.items() if health.error or health.faults},
+        sources={name: health for name, health in message.sources.items() if health != SourceHealth()},
     )
+
+
+def judge_health(sources: Mapping[str, SourceHealth]) -> str:
+    """How a detector's sources fare together; see :attr:`NodeSummary.health`."""
+    failing = {name for name, health in sources.items() if health.error}
+    asked = {name for name, health in sources.items() if not health.disabled} - _NO_SOURCES
+    if asked and asked <= failing:
+        return "blind"
+    if failing:
+        return f"{len(failing)} failing"
+    faults = sum(len(health.faults) for health in sources.values())
+    return f"{faults} fault{'s' if faults > 1 else ''}" if faults else "ok"
 
 
 def _names(message: SnapshotMessage) -> set[str]:
@@ -116,30 +139,42 @@ def _names(message: SnapshotMessage) -> set[str]:
     return {*message.sets, *(message.catalogue or ())}
 
 
-async def _platform(found: _Found, sets: SetReader) -> str:
-    """The platform as the detector's sets tell it; empty where it is not known."""
-    _, message = found.get(DETECTOR, (None, ""))
-    if isinstance(message, str):
-        return ""
-    contents = {}
-    for name in _PLATFORM_SETS:
-        content = await _content(message.sets.get(name), sets)
-        if content is not None:
-            contents[name] = content
+class _Describer:
+    """Says what nodes are; nodes with the same contents are described once."""
+
+    def __init__(self, sets: SetReader) -> None:
+        self._sets = sets
+        self._described: dict[object, tuple[str, Hardware]] = {}
+
+    async def describe(self, message: SnapshotMessage) -> tuple[str, Hardware]:
+        """The platform and the hardware that a detector's sets tell of; empty where they do not."""
+        entries = {name: message.sets.get(name) for name in SETS}
+        key = tuple(_key(entry) for entry in entries.values())
+        if key not in self._described:
+            contents = {name: found for name, entry in entries.items() if (found := await self._content(entry))}
+            self._described[key] = (_platform(contents), describe_hardware(contents))
+        return self._described[key]
+
+    async def _content(self, entry: SetEntry | None) -> FeatureSet | None:
+        if entry is None or entry.state is not SetState.PRESENT:
+            return None
+        try:
+            if entry.content is not None:
+                return self._sets.add(entry_digest(entry), entry.content)
+            return await self._sets.fetch(entry.digest)
+        except (BusContentError, UsageError):  # what cannot be used is not known
+            return None
+
+
+def _key(entry: SetEntry | None) -> tuple[SetState | None, str, bytes | None]:
+    return (None, "", None) if entry is None else (entry.state, entry.digest, entry.content)
+
+
+def _platform(contents: Mapping[str, FeatureSet]) -> str:
+    known = {name: contents[name] for name in _PLATFORM_SETS if name in contents}
     statuses = {name: SetStatus(SetState.UNKNOWN) for name in _PLATFORM_SETS if name not in contents}
-    platform = NodeFacts.of(Snapshot(contents, statuses)).platform
+    platform = NodeFacts.of(Snapshot(known, statuses)).platform
     return str(platform) if platform else ""
-
-
-async def _content(entry: SetEntry | None, sets: SetReader) -> FeatureSet | None:
-    if entry is None or entry.state is not SetState.PRESENT:
-        return None
-    try:
-        if entry.content is not None:
-            return sets.add(entry_digest(entry), entry.content)
-        return await sets.fetch(entry.digest)
-    except (BusContentError, UsageError):  # what cannot be used is not known
-        return None
 
 
 def mark(node: NodeSummary, now: float) -> str:

@@ -1,5 +1,7 @@
 """``nodeworthy nodes``: which nodes the bus knows, and how well."""
 
+import csv
+import sys
 import time
 from collections.abc import Sequence
 
@@ -8,27 +10,36 @@ import click
 from nodeworthy.bus.requests import NodesReply, NodeSummary, ProducerSummary
 from nodeworthy_cli.bus_calls import run_on_bus
 from nodeworthy_cli.bus_options import BusOptions, bus_options
+from nodeworthy_cli.node_hardware import describe_accelerators
 from nodeworthy_cli.node_summaries import mark, read_nodes
-from nodeworthy_cli.output import format_option, print_document, print_table
+from nodeworthy_cli.output import MACHINE_FORMATS, print_document, print_table, printable
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
+_FORMATS = ("table", "wide", "csv", *MACHINE_FORMATS)
+
+
 @click.command(name="nodes")
 @click.argument("names", nargs=-1, metavar="[NODE]...")
-@format_option
+@click.option(
+    "-o", "--output", type=click.Choice(_FORMATS), default="table", show_default=True, help="How to print it."
+)
 @bus_options
 def command(names: tuple[str, ...], output: str, bus: BusOptions) -> None:
     """List the nodes that the bus knows, all or those named, and how well it knows them.
 
     FACTS is fresh, stale (not said again in time), expired (past what its producer stated), unreadable, or never (others
-    speak of the node, no detector has). A set is present, absent (looked for and not there) or unknown.
+    speak of the node, no detector has). HEALTH is that of the detector's sources; blind: every one of them fails. A set is
+    present, absent (looked for and not there) or unknown. With -o wide or csv it is a ledger of the hardware.
     """
     nodes = run_on_bus(bus, "nodes", lambda store: read_nodes(store, names))
-    if output == "table":
-        _print_nodes(nodes)
-    else:
+    if output in MACHINE_FORMATS:
         print_document(NodesReply(nodes=tuple(nodes), total=len(nodes)), output)
+    elif output == "csv":
+        _print_csv(nodes)
+    else:
+        _print_nodes(nodes, is_wide=output == "wide", is_full=output == "wide" or bool(names))
     missing = sorted(set(names) - {node.node for node in nodes})
     if missing:
         click.echo(f"nobody has published facts of {', '.join(missing)}", err=True)
@@ -36,36 +47,79 @@ def command(names: tuple[str, ...], output: str, bus: BusOptions) -> None:
         click.echo("no node has published facts yet", err=True)
 
 
-def _print_nodes(nodes: Sequence[NodeSummary]) -> None:
+def _print_nodes(nodes: Sequence[NodeSummary], *, is_wide: bool, is_full: bool) -> None:
     now = time.time()
-    print_table(
-        ("NODE", "PLATFORM", "FACTS", "AGE", "PRESENT", "ABSENT", "UNKNOWN", "PRODUCERS"),
-        [_row(node, now) for node in nodes],
-    )
-    troubles = [(node.node, *trouble) for node in nodes for p in node.producers for trouble in _troubles(p)]
+    if is_wide:
+        print_table(_LEDGER, [_ledger_row(node, now) for node in nodes])
+    else:
+        heads = ("NODE", "PLATFORM", "FACTS", "AGE", "HEALTH", "PRESENT", "ABSENT", "UNKNOWN", "PRODUCERS")
+        print_table(heads, [_row(node, now) for node in nodes])
+    troubles = [
+        (node.node, *trouble) for node in nodes for p in node.producers for trouble in _troubles(p, is_full=is_full)
+    ]
     if troubles:
         click.echo()
         print_table(("NODE", "PRODUCER", "SOURCE", "TROUBLE"), troubles)
 
 
+def _print_csv(nodes: Sequence[NodeSummary]) -> None:
+    """RFC 4180, with a line of names; ages are seconds."""
+    now = time.time()
+    writer = csv.writer(sys.stdout, lineterminator="\r\n")
+    writer.writerow(head.lower() for head in _LEDGER)
+    for node in nodes:
+        *row, _ = _ledger_row(node, now)
+        age = _age(node)
+        writer.writerow(map(_cell, (*row, "" if age is None else f"{age:.0f}")))
+
+
+def _cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula: facts are other people's text (OWASP, CSV injection)."""
+    text = printable(text)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) and text != "-" else text
+
+
+_LEDGER = ("NODE", "ARCHITECTURE", "LEVEL", "MODEL", "OS", "KERNEL", "ACCELERATORS", "HEALTH", "FACTS", "AGE")
+
+
+def _ledger_row(node: NodeSummary, now: float) -> tuple[str, ...]:
+    found, age = node.hardware, _age(node)
+    words = (found.architecture, found.level, found.model, found.os, found.kernel, describe_accelerators(found))
+    return (
+        node.node,
+        *(word or "-" for word in (*words, node.health)),
+        mark(node, now),
+        "-" if age is None else age_text(age),
+    )
+
+
 def _row(node: NodeSummary, now: float) -> tuple[str, ...]:
-    ages = [producer.age for producer in node.producers]
+    age = _age(node)
     counts = [sum(getattr(p, state) for p in node.producers) for state in ("present", "absent", "unknown")]
     producers = ",".join(producer.producer for producer in node.producers)
     return (
         node.node,
         node.platform or "unknown",
         mark(node, now),
-        age_text(min(ages)) if ages else "-",
+        "-" if age is None else age_text(age),
+        node.health or "-",
         *map(str, counts),
         producers,
     )
 
 
-def _troubles(producer: ProducerSummary) -> list[tuple[str, str, str]]:
+def _age(node: NodeSummary) -> float | None:
+    return min((producer.age for producer in node.producers), default=None)
+
+
+def _troubles(producer: ProducerSummary, *, is_full: bool) -> list[tuple[str, str, str]]:
     found = [(producer.producer, "-", producer.problem)] if producer.problem else []
     for source, health in sorted(producer.sources.items()):
-        found += [(producer.producer, source, text) for text in (health.error, *health.faults) if text]
+        texts = [health.error, *health.faults]
+        if is_full:  # of many nodes this would be most of what is printed
+            texts += ["switched off by the configuration"] if health.disabled else []
+            texts += [f"looked at every few seconds: {health.polled}"] if health.polled else []
+        found += [(producer.producer, source, text) for text in texts if text]
     return found
 
 

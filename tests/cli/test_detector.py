@@ -53,6 +53,7 @@ async def test_a_user_that_may_only_read_cannot_be_a_detector(facts_bus: "FactsB
         ("--cluster", "Not A Cluster"),
         ("--node-name", "x" * 254),
         ("--host-root", "nowhere"),
+        ("--config", "nowhere.yaml"),
         ("--credentials", "nowhere.creds"),
         ("--password", "x"),
         ("--server-ca", "nowhere.pem"),
@@ -62,6 +63,13 @@ async def test_a_user_that_may_only_read_cannot_be_a_detector(facts_bus: "FactsB
 def test_what_cannot_be_used_is_an_error_and_exit_code_2(verb: "Verb", arguments: tuple[str, ...]) -> None:
     done = verb("detector", "--server", "nats://127.0.0.1:1", *arguments, code=2)
     assert "error: " in done.stderr
+
+
+def test_a_configuration_that_is_wrong_is_told_with_its_file_line_and_path(verb: "Verb", tmp_path: Path) -> None:
+    (tmp_path / "detector.yaml").write_text("core:\n  featureSources: [all, -usbb]\n")
+    done = verb("detector", "--server", "nats://127.0.0.1:1", "--config", "detector.yaml", code=2)
+    assert f"{tmp_path}/detector.yaml:2: core.featureSources[1]: there is no source '-usbb'" in done.stderr
+    assert "did you mean usb?" in done.stderr
 
 
 async def test_beside_the_embedded_bus_it_speaks_as_the_user_of_its_context(

@@ -5,7 +5,7 @@ from nodeworthy.bus.records import Session, SetEntry, SnapshotMessage
 from nodeworthy.bus.requests import NodeSummary, ProducerSummary
 from nodeworthy.bus.store import Stored
 from nodeworthy.features import SetState, SourceHealth
-from nodeworthy_cli.node_summaries import STALE_SECONDS, mark, summarize
+from nodeworthy_cli.node_summaries import STALE_SECONDS, judge_health, mark, summarize
 
 NOW = 1_800_000_000.0
 
@@ -54,3 +54,23 @@ def test_sets_that_were_promised_and_not_delivered_are_unknown() -> None:
 
 def test_a_clock_that_is_behind_the_servers_makes_no_negative_age() -> None:
     assert summarize(DETECTOR, Stored("subject", b"", 7, NOW * 2), "unreadable").age == 0
+
+
+FAILING, FAULTS = SourceHealth(error="x"), SourceHealth(faults=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ({}, "ok"),
+        ({"cpu": SourceHealth(), "pci": SourceHealth(polled="x")}, "ok"),
+        ({"cpu": SourceHealth(), "pci": FAULTS}, "2 faults"),
+        ({"cpu": FAULTS, "pci": FAILING}, "1 failing"),
+        ({"cpu": FAILING, "pci": FAILING, "usb": SourceHealth(disabled=True)}, "blind"),
+        ({"cpu": FAILING, "configuration": FAILING, "bus": FAILING}, "blind"),
+        ({"cpu": SourceHealth(), "configuration": FAILING}, "1 failing"),
+        ({"usb": SourceHealth(disabled=True)}, "ok"),
+    ],
+)
+def test_the_health_of_a_node_is_that_of_its_sources(sources: dict[str, SourceHealth], expected: str) -> None:
+    assert judge_health(sources) == expected

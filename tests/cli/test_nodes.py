@@ -1,3 +1,4 @@
+import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +14,11 @@ from nodeworthy.bus.names import Bucket
 from nodeworthy.bus.records import Session
 from nodeworthy.bus.requests import NodesReply
 from nodeworthy.bus.snapshots import SnapshotPublisher
+from nodeworthy.bus.store import Stored
 from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, SourceHealth
 from nodeworthy.labels import LabelEntry, LabelMemory, LabelState
 from nodeworthy_cli.embedded.contexts import FILE, Context, write_context
+from nodeworthy_cli.node_summaries import read_nodes
 from nodeworthy_cli.nodes import age_text
 
 if TYPE_CHECKING:
@@ -43,11 +46,11 @@ async def test_a_node_is_listed_with_what_is_known_of_it(facts_bus: "FactsBus", 
     await facts_bus.publisher("node-1").publish(FACTS)
     done = verb("nodes", *facts_bus.options)
     head, row, gap, trouble_head, trouble = table(done.stdout)
-    assert head == ["NODE", "PLATFORM", "FACTS", "AGE", "PRESENT", "ABSENT", "UNKNOWN", "PRODUCERS"]
+    assert head == ["NODE", "PLATFORM", "FACTS", "AGE", "HEALTH", "PRESENT", "ABSENT", "UNKNOWN", "PRODUCERS"]
     assert row[:3] == ["node-1", "linux/amd64/v3", "fresh"]
     assert row[3].endswith("s")
     # usb.device is in the catalogue and was not delivered.
-    assert row[4:] == ["3", "1", "2", "detector"]
+    assert row[4:] == ["1 fault", "3", "1", "2", "detector"]
     assert gap == []
     assert trouble_head == ["NODE", "PRODUCER", "SOURCE", "TROUBLE"]
     assert trouble == ["node-1", "detector", "pci", "0000:00:1f.3: vendor: is no number"]
@@ -110,6 +113,118 @@ async def test_a_set_that_is_not_on_the_bus_leaves_the_platform_unknown(facts_bu
     await facts_bus.publisher("node-1").publish(Snapshot({}, catalogue=frozenset({"cpu.cpuid"})))
     (row,) = table(verb("nodes", *facts_bus.options).stdout)[1:]
     assert row[:3] == ["node-1", "unknown", "fresh"]
+
+
+WIDE = Snapshot(
+    contents={
+        **FACTS.contents,
+        "cpu.model": FeatureSet(attributes={"name": "Xeon Gold 6430", "vendor": "Intel"}),
+        "kernel.version": FeatureSet(attributes={"full": "5.14.0-427.el9.x86_64"}),
+        "system.osrelease": FeatureSet(attributes={"PRETTY_NAME": "Rocky Linux 9.4", "ID": "rocky"}),
+        "accel.device": FeatureSet(
+            instances=tuple(
+                {
+                    "kind": "gpu",
+                    "model": "=H100",
+                    "driver": "nvidia",
+                    "driver_version": "550.54",
+                    "address": str(number),
+                }
+                for number in range(2)
+            )
+        ),
+    },
+    statuses=FACTS.statuses,
+    catalogue=FACTS.catalogue,
+    sources={
+        "cpu": SourceHealth(),
+        "pci": SourceHealth(polled="no events"),
+        "usb": SourceHealth(disabled=True),
+        "storage": SourceHealth(error="nothing could be found out: sys is not there"),
+    },
+)
+
+
+async def test_wide_is_a_ledger_of_the_hardware_with_its_health(facts_bus: "FactsBus", verb: "Verb") -> None:
+    await facts_bus.publisher("node-1").publish(WIDE)
+    head, row, _, _, *troubles = table(verb("nodes", "-o", "wide", *facts_bus.options).stdout)
+    assert head == ["NODE", "ARCHITECTURE", "LEVEL", "MODEL", "OS", "KERNEL", "ACCELERATORS", "HEALTH", "FACTS", "AGE"]
+    assert row[:9] == [
+        "node-1",
+        "amd64",
+        "x86-64-v3",
+        "Xeon Gold 6430",
+        "Rocky Linux 9.4",
+        "5.14.0-427.el9.x86_64",
+        "2x =H100 (nvidia 550.54)",
+        "1 failing",
+        "fresh",
+    ]
+    assert [trouble[2:] for trouble in troubles] == [
+        ["pci", "looked at every few seconds: no events"],
+        ["storage", "nothing could be found out: sys is not there"],
+        ["usb", "switched off by the configuration"],
+    ]
+
+
+async def test_the_table_of_many_nodes_leaves_out_what_is_no_trouble(facts_bus: "FactsBus", verb: "Verb") -> None:
+    await facts_bus.publisher("node-1").publish(WIDE)
+    troubles = [row[2] for row in table(verb("nodes", *facts_bus.options).stdout)[4:]]
+    assert troubles == ["storage"]
+    named = [row[2] for row in table(verb("nodes", "node-1", *facts_bus.options).stdout)[4:]]
+    assert named == ["pci", "storage", "usb"]
+
+
+async def test_csv_has_the_ledger_for_a_spreadsheet_and_no_formulas(facts_bus: "FactsBus", verb: "Verb") -> None:
+    await facts_bus.publisher("node-1").publish(WIDE)
+    one = Snapshot(
+        {"accel.device": FeatureSet(instances=({"model": "=H100"},)), "cpu.model": FeatureSet(attributes={})}
+    )
+    await facts_bus.publisher("node-2").publish(one)
+    rows = list(csv.DictReader(verb("nodes", "-o", "csv", *facts_bus.options).stdout.splitlines()))
+    assert [row["node"] for row in rows] == ["node-1", "node-2"]
+    assert rows[0]["accelerators"] == "2x =H100 (nvidia 550.54)"
+    assert rows[1]["accelerators"] == "'=H100 (no driver)"
+    assert (rows[1]["model"], rows[1]["level"]) == ("-", "-")
+    assert float(rows[0]["age"]) < 60
+
+
+async def test_the_ledger_as_json_has_its_parts(facts_bus: "FactsBus", verb: "Verb") -> None:
+    await facts_bus.publisher("node-1").publish(WIDE)
+    (node,) = msgspec.json.decode(verb("nodes", "-o", "json", *facts_bus.options).stdout, type=NodesReply).nodes
+    assert node.health == "1 failing"
+    assert (node.hardware.level, node.hardware.model) == ("x86-64-v3", "Xeon Gold 6430")
+    (kind,) = node.hardware.accelerators
+    assert (kind.count, kind.kind, kind.driver_version) == (2, "gpu", "550.54")
+    assert node.producers[0].sources["usb"].disabled
+
+
+async def test_a_set_that_many_nodes_share_is_read_once(facts_bus: "FactsBus", monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = frozenset(
+        {"X86_64_V2", *(f"FLAG_{number}" for number in range(300))}
+    )  # too large to travel in the snapshot
+    for number in range(30):
+        await facts_bus.publisher(f"node-{number}").publish(Snapshot({"cpu.cpuid": FeatureSet(flags=flags)}))
+    read: list[Bucket] = []
+    get = facts_bus.store.get
+
+    async def count(bucket: Bucket, key: str) -> Stored | None:
+        read.append(bucket)
+        return await get(bucket, key)
+
+    monkeypatch.setattr(facts_bus.store, "get", count)
+    nodes = await read_nodes(facts_bus.store)
+    assert {node.hardware.level for node in nodes} == {"x86-64-v2"}
+    assert len(nodes) == 30
+    assert read == [Bucket.SETS]
+
+
+async def test_a_node_that_sees_nothing_of_its_machine_is_blind(facts_bus: "FactsBus", verb: "Verb") -> None:
+    failing = SourceHealth(error="nothing could be found out: sys is not there")
+    sources = {"cpu": failing, "pci": failing, "usb": SourceHealth(disabled=True)}
+    await facts_bus.publisher("node-1").publish(Snapshot({}, sources=sources))
+    row = table(verb("nodes", *facts_bus.options).stdout)[1]
+    assert row[4] == "blind"
 
 
 async def test_an_empty_bus_is_no_error(facts_bus: "FactsBus", verb: "Verb") -> None:

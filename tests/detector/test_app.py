@@ -2,10 +2,12 @@
 
 import asyncio
 import dataclasses
+import json
 import logging
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -56,8 +58,9 @@ async def test_the_facts_of_this_machine_are_on_the_bus_with_every_set_that_they
         message = await bus.snapshot(NODE)
     assert message
     assert (message.node, message.producer, message.node_uid) == (NODE, "detector", "0f2c")
-    assert message.catalogue == tuple(sorted(name for source in SOURCES for name in source.sets))
-    assert set(message.sources) == {source.name for source in SOURCES}
+    sets = [name for source in SOURCES for name in source.sets]
+    assert message.catalogue == tuple(sorted([*sets, "programs.label"]))
+    assert set(message.sources) == {"programs", *(source.name for source in SOURCES)}
     assert message.session.boot_id == read_session().boot_id
     shared = [entry.digest for entry in message.sets.values() if entry.digest]
     assert shared
@@ -382,7 +385,14 @@ async def test_the_pages_tell_whether_the_bus_has_the_facts(
             status, metrics = await asyncio.to_thread(read, "metrics")
             assert status == 200
             assert "nodeworthy_detector_snapshots_stored_total 1\n" in metrics
-            assert "nodeworthy_detector_features_d_watched 1\n" in metrics
+            assert 'nodeworthy_detector_source_polled{source="local"} 0\n' in metrics
+            status, text = await asyncio.to_thread(read, "status")
+            page = json.loads(text)
+            assert (status, page["node"], page["connected"]) == (200, NODE, True)
+            assert page["sources"]["cpu"]["state"] == "ok"
+            assert page["sources"]["cpu"]["facts"] > 20
+            assert page["sources"]["cpu"]["interval"] == 600
+            assert 0 < time.time() - page["sources"]["cpu"]["last"] < 60
             bus.server.kill()
             async with asyncio.timeout(20):
                 while (await asyncio.to_thread(read, "readyz"))[0] == 200:

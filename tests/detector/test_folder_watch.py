@@ -37,7 +37,7 @@ class Watched:
                 await self.noticed.wait()
         except TimeoutError:
             return False
-        self.watch.arm()
+        self.watch.arm(FOLDER)
         return True
 
     async def ignores(self, change: Callable[[], object]) -> bool:
@@ -59,12 +59,13 @@ async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
 
 
 def make(root: Path) -> Watched:
-    def notice() -> None:
+    def notice(folder: str) -> None:
+        assert folder == FOLDER
         made.noticed.set()
 
-    made = Watched(root, FolderWatch(Host(root), FOLDER, notice))
+    made = Watched(root, FolderWatch(Host(root), notice))
     made.watch.open()
-    made.watch.arm()
+    made.watch.arm(FOLDER)
     return made
 
 
@@ -87,7 +88,7 @@ async def test_files_that_are_written_renamed_allowed_and_removed_are_noticed(wa
     assert await watched.notices(lambda: (folder / "b").chmod(0o600))
     assert await watched.notices(lambda: (folder / "b").rename(watched.root / "c"))
     assert await watched.notices((folder / "a").unlink)
-    assert watched.watch.is_watching
+    assert watched.watch.problem(FOLDER) == ""
 
 
 async def test_a_swapped_link_inside_the_folder_is_noticed(watched: Watched) -> None:
@@ -114,7 +115,7 @@ async def test_a_folder_that_is_itself_reached_through_a_link_is_found_after_the
 async def test_a_folder_that_is_made_later_is_noticed_at_each_step(tmp_path: Path) -> None:
     watched = make(tmp_path)
     try:
-        assert watched.watch.is_watching
+        assert watched.watch.problem(FOLDER) == ""
         for folder in ("etc", "etc/kubernetes", FOLDER):
             assert await watched.notices((tmp_path / folder).mkdir)
         assert await watched.notices((watched.folder / "a").touch)
@@ -153,9 +154,9 @@ async def test_lost_events_are_a_change_and_are_logged(watched: Watched, caplog:
 
     with caplog.at_level(logging.WARNING):
         assert await watched.notices(overflow)
-        while await watched.notices(lambda: None) and "detector.features_d_overflow" not in caplog.messages:
+        while await watched.notices(lambda: None) and "detector.folder_events_lost" not in caplog.messages:
             pass
-    assert "detector.features_d_overflow" in caplog.messages
+    assert "detector.folder_events_lost" in caplog.messages
     assert await watched.notices((watched.folder / "c").touch)
 
 
@@ -172,9 +173,9 @@ async def test_without_inotify_the_log_says_so_once_and_the_source_still_reads(
             watched = make(tmp_path)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert caplog.messages == ["detector.features_d_not_watched"]
-    assert not watched.watch.is_watching
-    source = WatchedSource(LocalSource(), watched.watch)
+    assert caplog.messages == ["detector.folders_not_watched"]
+    assert watched.watch.problem(FOLDER) == "inotify: Too many open files"
+    source = WatchedSource(LocalSource(), watched.watch, FOLDER)
     assert source.read(Host(tmp_path)) == LocalSource().read(Host(tmp_path))
     watched.watch.close()
 
@@ -184,22 +185,94 @@ async def test_a_folder_that_may_not_be_watched_is_logged_once_and_forgotten_whe
 ) -> None:
     loop = watched.folder.parent / "loop"
     loop.symlink_to("loop")
-    watch = FolderWatch(Host(watched.root), "etc/kubernetes/loop/features.d", lambda: None)
+    folder = "etc/kubernetes/loop/features.d"
+    watch = FolderWatch(Host(watched.root), lambda _folder: None)
     watch.open()
     try:
         with caplog.at_level(logging.WARNING):
-            watch.arm()
-            watch.arm()
-        assert caplog.messages == ["detector.features_d_not_watched"]
-        assert not watch.is_watching
+            watch.arm(folder)
+            watch.arm(folder)
+        assert caplog.messages == ["detector.folder_not_watched"]
+        assert "too many" in watch.problem(folder)
         loop.unlink()
         (loop / "features.d").mkdir(parents=True)
-        watch.arm()
-        assert watch.is_watching
+        watch.arm(folder)
+        assert watch.problem(folder) == ""
     finally:
         watch.close()
 
 
 def test_a_watched_source_has_the_names_of_its_source(tmp_path: Path) -> None:
-    source = WatchedSource(LocalSource(), FolderWatch(Host(tmp_path), FOLDER, lambda: None))
+    source = WatchedSource(LocalSource(), FolderWatch(Host(tmp_path), lambda _folder: None), FOLDER)
     assert (source.name, source.sets) == ("local", ("local.feature", "local.label"))
+
+
+@dataclass
+class Many:
+    """Several folders below one root, watched by one instance."""
+
+    root: Path
+    heard: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
+
+    def __post_init__(self) -> None:
+        self.watch = FolderWatch(Host(self.root), self.heard.put_nowait)
+        self.watch.open()
+
+    async def hears(self, change: Callable[[], object], *folders: str) -> bool:
+        """Whether a change is told of exactly these folders; then the watches are renewed."""
+        while not self.heard.empty():
+            self.heard.get_nowait()
+        change()
+        told: set[str] = set()
+        async with asyncio.timeout(2):
+            while told < set(folders):
+                told.add(await self.heard.get())
+        await asyncio.sleep(0)  # the loop hands over what the kernel has ready
+        while not self.heard.empty():
+            told.add(self.heard.get_nowait())
+        return told == set(folders)
+
+
+@pytest.fixture
+async def many(tmp_path: Path) -> AsyncIterator[Many]:
+    made = Many(tmp_path)
+    yield made
+    made.watch.close()
+
+
+async def test_of_several_folders_the_one_that_changed_is_told(many: Many) -> None:
+    for folder in ("etc/a", "etc/b"):
+        (many.root / folder).mkdir(parents=True)
+    for folder in ("etc/a", "etc/b"):
+        many.watch.arm(folder)
+    assert await many.hears((many.root / "etc/a/x").touch, "etc/a")
+    assert await many.hears((many.root / "etc/b/x").touch, "etc/b")
+    assert await many.hears(lambda: (many.root / "etc").rename(many.root / "old"), "etc/a", "etc/b")
+
+
+async def test_a_folder_inside_another_is_watched_beside_it(many: Many) -> None:
+    (many.root / "etc/a").mkdir(parents=True)
+    for folder in ("etc", "etc/a"):
+        many.watch.arm(folder)
+    assert await many.hears((many.root / "etc/x").touch, "etc")
+    many.watch.forget("etc")
+    assert await many.hears((many.root / "etc/a/x").touch, "etc/a")
+    assert many.watch.problem("etc") == "it is not watched yet"
+
+
+async def test_folders_in_a_deep_folder_are_watched_also_those_that_come_later(many: Many) -> None:
+    (many.root / "custom.d/one").mkdir(parents=True)
+    many.watch.arm("custom.d", is_deep=True)
+    assert await many.hears((many.root / "custom.d/one/x").touch, "custom.d")
+    assert await many.hears((many.root / "custom.d/two").mkdir, "custom.d")
+    many.watch.arm("custom.d", is_deep=True)
+    assert await many.hears((many.root / "custom.d/two/x").touch, "custom.d")
+
+
+async def test_a_folder_that_is_forgotten_is_heard_no_more(many: Many) -> None:
+    for folder in ("a", "b"):
+        (many.root / folder).mkdir()
+        many.watch.arm(folder)
+    many.watch.forget("a")
+    (many.root / "a/x").touch()
+    assert await many.hears((many.root / "b/x").touch, "b")

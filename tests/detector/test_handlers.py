@@ -15,7 +15,7 @@ SOURCES = frozenset({"cpu", "pci"})
 @pytest.fixture
 async def agenda() -> Agenda:
     """An agenda whose first round is done."""
-    made = Agenda(Pace(), asyncio.get_running_loop().time)
+    made = Agenda(Pace(), asyncio.get_running_loop().time, dict.fromkeys(SOURCES, 600.0))
     made.gather()
     return made
 
@@ -32,7 +32,7 @@ async def test_a_rescan_of_a_source_that_is_not_here_looks_at_all_and_says_so(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         handle_rescan(RescanRequest(id="a", sources=("pci", "usb")), agenda=agenda, sources=SOURCES, metrics=Metrics())
-    assert agenda.gather() == Round(None, ("a",))
+    assert agenda.gather() == Round(SOURCES, ("a",))
     assert caplog.messages == ["detector.rescan_of_strange_sources"]
 
 

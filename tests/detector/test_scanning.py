@@ -59,7 +59,9 @@ async def test_a_pass_says_what_a_plain_discovery_says() -> None:
     assert snapshot.catalogue == plain.catalogue
     assert snapshot.contents["cpu.cpuid"] == plain.contents["cpu.cpuid"]
     assert snapshot.sources.keys() == plain.sources.keys()
-    assert 0 < scanned.cpu_seconds < 5
+    assert scanned.last_looks.keys() == scanned.looks.keys() == scanned.names
+    assert all(0 < look.cpu_seconds <= 5 and look.seconds > 0 for look in scanned.looks.values())
+    assert scanned.looks["cpu"].facts > 20
 
 
 async def test_a_pass_over_some_sources_keeps_what_the_others_said() -> None:
@@ -130,3 +132,41 @@ async def test_slow_sources_have_each_their_own_time() -> None:
 
     snapshot = await scanner(Slow("one"), Slow("two"), Slow("three")).scan()
     assert len(snapshot.contents) == 3
+
+
+async def test_a_source_that_is_switched_off_is_unknown_and_not_asked() -> None:
+    one, two = Counter("one"), Counter("two")
+    scanned = scanner(one, two)
+    await scanned.scan()
+    assert scanned.set_sources((one, two), {"two"}) == frozenset()
+    snapshot = await scanned.scan()
+    assert snapshot.lookup("two.count").state is SetState.UNKNOWN
+    assert "switched off" in snapshot.lookup("two.count").reason
+    assert snapshot.sources["two"].disabled
+    assert (one.asked, two.asked) == (2, 1)
+    assert scanned.looks.keys() == {"one"}
+
+
+async def test_a_source_with_other_settings_or_switched_on_again_has_to_be_asked() -> None:
+    scanned = scanner(Counter("one"), Counter("two"), Counter("three"))
+    scanned.set_sources((Counter("one"), Counter("two"), Counter("three")), {"three"})
+    await scanned.scan()
+    assert scanned.set_sources((Counter("one", 1), Counter("two", 7), Counter("three"))) == {"two", "three"}
+    snapshot = scanned.snapshot()
+    assert snapshot.lookup("two.count").reason == "source two was not asked for"
+
+
+async def test_a_source_that_stays_as_it_is_keeps_what_it_said() -> None:
+    one = Counter("one")
+    scanned = scanner(one)
+    await scanned.scan()
+    assert scanned.set_sources((one, Counter("two"))) == {"two"}
+    assert scanned.snapshot().contents["one.count"].attributes == {"asked": "1"}
+
+
+async def test_a_scan_of_nothing_says_what_is_known() -> None:
+    scanned = scanner(Counter("one"))
+    await scanned.scan()
+    snapshot = await scanned.scan(frozenset())
+    assert snapshot.contents["one.count"].attributes == {"asked": "1"}
+    assert scanned.last_looks == {}

@@ -5,15 +5,15 @@ import pytest
 
 from nodeworthy.errors import UsageError
 from nodeworthy_detector.settings import Settings, read_settings
-from nodeworthy_detector.sources.local import FOLDER
 
 
 def test_without_variables_the_node_is_called_as_its_host() -> None:
     settings = read_settings({})
     assert settings == Settings(node=socket.gethostname())
-    assert (settings.cluster, settings.host_root, settings.features_d) == ("local", Path("/"), FOLDER)
+    assert (settings.cluster, settings.host_root, settings.features_d) == ("local", Path("/"), "")
+    assert settings.configuration is None
     assert settings.http_port is None
-    assert settings.pace.seconds == 120
+    assert (settings.pace.seconds, settings.pace.poll) == (600, 10)
 
 
 def test_every_variable_has_its_field() -> None:
@@ -24,6 +24,7 @@ def test_every_variable_has_its_field() -> None:
             "NODEWORTHY_CLUSTER": "blue",
             "NODEWORTHY_HOST_ROOT": "/host",
             "NODEWORTHY_FEATURES_D": "/var/lib/features.d",
+            "NODEWORTHY_CONFIG": "/etc/detector.yaml",
             "NODEWORTHY_SCAN_SECONDS": "90.5",
             "NODEWORTHY_HTTP_PORT": "8080",
             "NODEWORTHY_HTTP_HOST": "0.0.0.0",
@@ -32,6 +33,7 @@ def test_every_variable_has_its_field() -> None:
     assert (settings.node, settings.node_uid) == ("ip-10-0-1-2.eu-west-1.compute.internal", "0f2c")
     assert (settings.cluster, settings.host_root) == ("blue", Path("/host"))
     assert (settings.features_d, settings.pace.seconds) == ("/var/lib/features.d", 90.5)
+    assert settings.configuration == Path("/etc/detector.yaml")
     assert (settings.http_port, settings.http_host) == (8080, "0.0.0.0")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from nodeworthy.errors import EncodingError, UsageError
-from nodeworthy.features import FeatureSet, SetStatus, Snapshot, SourceHealth, clean_text, encode
+from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, SourceHealth, clean_text, encode
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import SOURCES, Reading, Source
 from nodeworthy_detector.sources.reading import Answer, describe, unknown
@@ -17,6 +17,8 @@ class SourceAnswer(msgspec.Struct, frozen=True):
     sets: Mapping[str, Answer]
     health: SourceHealth | None = None
     """``None``: the source was not asked."""
+    expires_in: float | None = None
+    """As :attr:`Reading.expires_in`."""
 
 
 def discover(host: Host, sources: Sequence[Source] = SOURCES, *, only: Collection[str] | None = None) -> Snapshot:
@@ -56,15 +58,20 @@ def ask(source: Source, host: Host, before: SourceAnswer | None = None) -> Sourc
         reading = source.read(host)
     except Exception as error:  # noqa: BLE001 # whatever happens inside one source stays there
         return failed(source, f"source {source.name} failed: {describe(error)}", describe(error))
-    return SourceAnswer(
-        {name: _checked(reading, name, before.sets.get(name) if before else None) for name in source.sets},
-        SourceHealth(faults=reading.faults),
-    )
+    sets = {name: _checked(reading, name, before.sets.get(name) if before else None) for name in source.sets}
+    health = SourceHealth(error=clean_text(reading.error) or _why_blind(sets), faults=reading.faults)
+    return SourceAnswer(sets, health, reading.expires_in)
 
 
 def failed(source: Source, reason: str, error: str) -> SourceAnswer:
     """The answer of a source that gave none: its sets are unknown for a ``reason``, and its health has the ``error``."""
     return SourceAnswer(dict.fromkeys(source.sets, unknown(reason)), SourceHealth(error=clean_text(error)))
+
+
+def disabled(source: Source) -> SourceAnswer:
+    """The answer in the name of a source that the configuration switches off: absent would be a fact, and it is none."""
+    reason = f"source {source.name} is switched off in the configuration of this node's detector"
+    return SourceAnswer(dict.fromkeys(source.sets, unknown(reason)), SourceHealth(disabled=True))
 
 
 def not_asked(source: Source) -> SourceAnswer:
@@ -86,6 +93,19 @@ def assemble(answers: Iterable[tuple[str, SourceAnswer]]) -> Snapshot:
         catalogue=frozenset(sets),
         sources=health,
     )
+
+
+_FROM_SETTINGS = frozenset({"system.name"})
+"""Sets that are known although nothing of the machine can be read."""
+
+
+def _why_blind(sets: Mapping[str, Answer]) -> str:
+    """Why a source found out nothing at all, as when a mount was taken away; empty if it found out something."""
+    answers = [answer for name, answer in sets.items() if name not in _FROM_SETTINGS]
+    reasons = [
+        answer.reason for answer in answers if isinstance(answer, SetStatus) and answer.state is SetState.UNKNOWN
+    ]
+    return f"nothing could be found out: {reasons[0]}" if reasons and len(reasons) == len(answers) else ""
 
 
 def _checked(reading: Reading, name: str, before: Answer | None) -> Answer:

@@ -1,12 +1,12 @@
-"""A folder whose files are watched for changes, wherever it is and even while it is not there.
+"""Folders whose files are watched for changes, wherever they are and even while they are not there.
 
-Every folder on the way to it is watched too, for the next name on the way: so the folder is found when it is made, replaced,
-moved away and back, or reached through another symbolic link (kubelets update ConfigMaps by renaming a link inside it).
+Every folder on the way to one is watched too, for the next name on the way: so it is found when it is made, replaced, moved
+away and back, or reached through another symbolic link (kubelets update ConfigMaps by renaming a link inside it).
 """
 
 import asyncio
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -24,33 +24,41 @@ _INSIDE = _ON_THE_WAY | Mask.CLOSE_WRITE | Mask.ATTRIB
 _ALWAYS = Mask.Q_OVERFLOW | Mask.IGNORED | Mask.UNMOUNT
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR})
 
+_MAX_INNER = 100
+"""Folders inside a folder that are watched with it; a way into the kernel's limit for a tree that nobody meant."""
+
+_Way = Mapping[int, str | None]
+"""Watch to the one name in it that counts; ``None``: all."""
+
 
 class FolderWatch:
-    """Watches one folder of a host.
+    """Watches folders of a host by one inotify instance, of which a user has 128 by default.
 
     ``arm`` may wait for the file system and belongs into a thread; everything else runs on the loop.
     """
 
-    def __init__(self, host: Host, folder: str, on_change: Callable[[], None]) -> None:
+    def __init__(self, host: Host, on_change: Callable[[str], None]) -> None:
+        """``on_change`` is told the folder, as it was armed."""
         self._host = host
-        self._folder = folder.strip("/")
         self._on_change = on_change
         self._inotify: Inotify | None = None
-        self._names: dict[int, str | None] = {}
-        """Watch to the one name in it that counts; ``None``: all."""
-        self._problem = ""
+        self._ways: dict[str, _Way] = {}
+        self._problems: dict[str, str] = {}
+        self._refusal = ""
 
-    @property
-    def is_watching(self) -> bool:
-        """Whether a change would be noticed at once; else the next pass of the timer finds it."""
-        return bool(self._names) and not self._problem
+    def problem(self, folder: str) -> str:
+        """Why a change would not be noticed at once; empty if it would."""
+        if self._refusal or folder in self._problems:
+            return self._refusal or self._problems[folder]
+        return "" if self._ways.get(folder) else "it is not watched yet"
 
     def open(self) -> None:
         """Begin to listen; where the kernel refuses it is logged and the timer has to do."""
         try:
             self._inotify = Inotify()
         except OSError as error:
-            self._complain(f"inotify: {error.strerror}")
+            self._refusal = f"inotify: {error.strerror}"
+            _LOG.warning("detector.folders_not_watched", why=self._refusal)
             return
         asyncio.get_running_loop().add_reader(self._inotify.descriptor, self._drain, self._inotify)
 
@@ -61,42 +69,58 @@ class FolderWatch:
             self._inotify.close()
             self._inotify = None
 
-    def arm(self) -> None:
-        """Watch the folders that are on the way now, before somebody reads them: then no change is missed in between."""
+    def arm(self, folder: str, *, is_deep: bool = False) -> None:
+        """Watch a folder and those on the way to it, ``is_deep`` also those in it, before somebody reads them.
+
+        Then no change is missed in between. A folder that was replaced is found again by this.
+        """
         inotify = self._inotify
         if inotify is None:
             return
         found: dict[int, str | None] = {}
         try:
-            for path, name in _steps(self._folder):
-                watch = inotify.add(self._host.locate(path), _INSIDE if name is None else _ON_THE_WAY)
-                found[watch] = name
+            for path, name in self._steps(folder.strip("/"), is_deep=is_deep):
+                mask = _INSIDE if name is None else _ON_THE_WAY
+                found[inotify.add(self._host.locate(path), mask | Mask.MASK_ADD)] = name
         except (OSError, HostReadError) as error:
             if not (isinstance(error, OSError) and error.errno in _NOT_THERE):
-                self._complain(str(error))
+                self._complain(folder, (error.strerror if isinstance(error, OSError) else "") or str(error))
                 return
-        old, self._names, self._problem = self._names, found, ""
-        for watch in old.keys() - found.keys():
+        self._problems.pop(folder, None)
+        self._replace(inotify, folder, found)
+
+    def forget(self, folder: str) -> None:
+        """Watch a folder no more."""
+        self._problems.pop(folder, None)
+        if self._inotify is not None and folder in self._ways:
+            self._replace(self._inotify, folder, {})
+
+    def _replace(self, inotify: Inotify, folder: str, way: _Way) -> None:
+        old = self._ways.get(folder, {})
+        self._ways = {**self._ways, folder: way}  # at once: the loop reads it meanwhile
+        used = {watch for others in self._ways.values() for watch in others}
+        for watch in old.keys() - used:
             inotify.remove(watch)
 
+    def _steps(self, folder: str, *, is_deep: bool) -> Iterator[tuple[str, str | None]]:
+        yield from _steps(folder)
+        if is_deep:
+            inner = (f"{folder}/{name}" for name in self._host.list_names(folder) or ())
+            folders = [path for path in inner if self._host.is_folder(path)]
+            yield from ((path, None) for path in folders[:_MAX_INNER])
+
     def _drain(self, inotify: Inotify) -> None:
-        counting = [event for event in inotify.read() if self._counts(event)]
-        if counting:
-            self._on_change()
+        events = inotify.read()
+        if any(event.mask & Mask.Q_OVERFLOW for event in events):
+            _LOG.warning("detector.folder_events_lost")
+        for folder, way in self._ways.items():
+            if any(_counts(event, way) for event in events):
+                self._on_change(folder)
 
-    def _counts(self, event: Event) -> bool:
-        if event.mask & Mask.Q_OVERFLOW:
-            _LOG.warning("detector.features_d_overflow", folder=self._folder)
-            return True
-        if event.watch not in self._names:  # removed by arm
-            return False
-        name = self._names[event.watch]
-        return name is None or event.name == name or bool(event.mask & _ALWAYS)
-
-    def _complain(self, why: str) -> None:
-        if why != self._problem:
-            _LOG.warning("detector.features_d_not_watched", folder=self._folder, why=why)
-        self._problem = why
+    def _complain(self, folder: str, why: str) -> None:
+        if why != self._problems.get(folder):
+            _LOG.warning("detector.folder_not_watched", folder=folder, why=why)
+        self._problems[folder] = why
 
 
 class WatchedSource(msgspec.Struct, frozen=True):
@@ -104,6 +128,8 @@ class WatchedSource(msgspec.Struct, frozen=True):
 
     source: Source
     watch: FolderWatch
+    folder: str
+    is_deep: bool = False
 
     @property
     def name(self) -> str:
@@ -117,8 +143,17 @@ class WatchedSource(msgspec.Struct, frozen=True):
 
     def read(self, host: Host) -> Reading:
         """Renew the watch, then read."""
-        self.watch.arm()
+        self.watch.arm(self.folder, is_deep=self.is_deep)
         return self.source.read(host)
+
+
+def _counts(event: Event, way: _Way) -> bool:
+    if event.mask & Mask.Q_OVERFLOW:
+        return True
+    if event.watch not in way:  # another folder's, or removed by arm
+        return False
+    name = way[event.watch]
+    return name is None or event.name == name or bool(event.mask & _ALWAYS)
 
 
 def _steps(folder: str) -> Iterator[tuple[str, str | None]]:

@@ -31,6 +31,8 @@ class Mask(IntFlag):
     IGNORED = 0x8000
     """The watch is gone, with its folder or because it was removed."""
     ONLYDIR = 0x0100_0000
+    MASK_ADD = 0x2000_0000
+    """Beside what the watch of the same folder is for already."""
 
 
 class Event(NamedTuple):

@@ -26,8 +26,13 @@ class Metrics:
     passes_total: int = _number("Looks at the machine.")
     pass_cpu_seconds: float = _number("Processor time of the last look at the machine.")
     pass_time_seconds: float = _number("Unix time of the last look at the machine.")
-    features_d_watched: int = _number("1 while changes of features.d are noticed at once.")
-    features_d_changes_total: int = _number("Notices of changes in features.d, before they are gathered.")
+    blind: int = _number("1 while every source fails.")
+    configuration_failed: int = _number("1 while the configuration file cannot be followed; the one before it holds.")
+    device_events_total: int = _number("Notices of the kernel about devices and modules.")
+    device_events_lost_total: int = _number("How often notices of the kernel were lost; everything was looked at then.")
+    folder_changes_total: Mapping[str, int] = _by_source(
+        "Notices of changes in a source's folder, before they are gathered."
+    )
     snapshots_stored_total: int = _number("Snapshots that the bus acknowledged.")
     snapshot_time_seconds: float = _number("Unix time of the last acknowledged snapshot.")
     publish_failures_total: int = _number("Attempts to publish that failed; each is made again.")
@@ -37,6 +42,16 @@ class Metrics:
     bad_requests_total: int = _number("Requests that could not be read.")
     source_failed: Mapping[str, int] = _by_source("1 where a source's last look failed as a whole.")
     source_faults: Mapping[str, int] = _by_source("Files, devices and lines that a source left out.")
+    source_disabled: Mapping[str, int] = _by_source("1 where the configuration switches a source off.")
+    source_polled: Mapping[str, int] = _by_source(
+        "1 where a source is looked at every few seconds: nothing tells of changes."
+    )
+    source_interval_seconds: Mapping[str, float] = _by_source(
+        "Seconds between two looks at a source, if nothing changes."
+    )
+    source_look_time_seconds: Mapping[str, float] = _by_source("Unix time of the last look at a source.")
+    source_look_seconds: Mapping[str, float] = _by_source("How long the last look at a source took.")
+    source_facts: Mapping[str, int] = _by_source("Flags, attributes and devices that a source found.")
 
 
 def write_metrics(metrics: Metrics) -> str:

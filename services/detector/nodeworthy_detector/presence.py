@@ -8,7 +8,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nodeworthy.bus.composing import Identity
 from nodeworthy.bus.connection import Connection, ConnectionState, connect
@@ -27,6 +27,11 @@ _LOG = EventLog("detector")
 
 RETRY_MOST_SECONDS = 30.0
 """Between two attempts to connect at worst: of 100,000 nodes that wait for one bus, 3,000 try in a second."""
+
+
+PING_SECONDS = 20.0
+"""Between two signs of life of the connection. Each costs 0.5 ms; whoever asks services waits for answers and needs to know
+sooner, a detector that has something to say notices within its request's time that nobody takes it."""
 
 
 @dataclass
@@ -62,7 +67,7 @@ class Presence:
         tries, problem = 0, ""
         while True:
             try:
-                async with connect(self.settings.bus) as self.connection:
+                async with connect(replace(self.settings.bus, ping_seconds=PING_SECONDS)) as self.connection:
                     tries, problem = 0, ""
                     await self._stay(self.connection)
             except BusUnreachableError as error:

@@ -4,14 +4,29 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
-from nodeworthy.features import Snapshot
+from nodeworthy.features import FeatureSet, Snapshot
 from nodeworthy.processes import EventLog
-from nodeworthy_detector.discovery import SourceAnswer, ask, assemble, failed, not_asked
+from nodeworthy_detector.discovery import SourceAnswer, ask, assemble, disabled, failed, not_asked
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import Source
 
 _LOG = EventLog("detector")
+
+
+class Look(NamedTuple):
+    """How one look at one source went."""
+
+    time: float
+    """Unix time of its end."""
+    seconds: float
+    """How long it took."""
+    cpu_seconds: float
+    facts: int
+    """Flags, attributes and devices that it found."""
+    expires_in: float | None
+    """Seconds after which the source would say something else though nothing has changed; ``None``: never."""
 
 
 class Scanner:
@@ -27,18 +42,38 @@ class Scanner:
     ) -> None:
         """``seconds`` is a source's time; ``on_return`` is told the name of a source that came back."""
         self._host = host
-        self._sources = tuple(sources)
         self._seconds = seconds
         self._on_return = on_return
-        self._answers: dict[str, SourceAnswer] = {source.name: not_asked(source) for source in sources}
+        self._sources: tuple[Source, ...] = ()
+        self._answers: dict[str, SourceAnswer] = {}
         self._away: set[str] = set()
-        self.cpu_seconds = 0.0
-        """Processor time of the last pass."""
+        self._disabled: frozenset[str] = frozenset()
+        self.last_looks: Mapping[str, Look] = {}
+        """The looks of the last scan, by source."""
+        self.looks: dict[str, Look] = {}
+        """The last look at each source that came to an end."""
+        self.set_sources(sources)
+
+    def set_sources(self, sources: Sequence[Source], disabled_names: Collection[str] = ()) -> frozenset[str]:
+        """Ask these sources from now on, but for the disabled ones; gives the names of those that are not as before."""
+        before = {source.name: source for source in self._sources if source.name not in self._disabled}
+        self._sources, self._disabled = tuple(sources), frozenset(disabled_names)
+        answers = {}
+        for source in self._sources:
+            if source.name in self._disabled:
+                answers[source.name] = disabled(source)
+            elif before.get(source.name) == source:
+                answers[source.name] = self._answers[source.name]
+            else:
+                answers[source.name] = not_asked(source)
+        self._answers = answers
+        self.looks = {name: look for name, look in self.looks.items() if name in self.names}
+        return frozenset(source.name for source in sources if before.get(source.name) != source) & self.names
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all sources."""
-        return frozenset(self._answers)
+        """The names of all sources that are asked."""
+        return frozenset(self._answers) - self._disabled
 
     @property
     def away(self) -> frozenset[str]:
@@ -47,10 +82,15 @@ class Scanner:
 
     async def scan(self, only: Collection[str] | None = None) -> Snapshot:
         """Ask all sources, or ``only`` some; what the others said last still counts."""
-        pending = [s for s in self._sources if (only is None or s.name in only) and s.name not in self._away]
-        self.cpu_seconds = 0.0
+        chosen = self.names - self._away if only is None else (self.names - self._away) & frozenset(only)
+        pending = [source for source in self._sources if source.name in chosen]
+        self.last_looks = {}
         while pending:
             pending = await self._pass_over(pending)
+        return self.snapshot()
+
+    def snapshot(self) -> Snapshot:
+        """What all sources said last."""
         return assemble((source.name, self._answers[source.name]) for source in self._sources)
 
     async def _pass_over(self, sources: list[Source]) -> list[Source]:
@@ -60,13 +100,17 @@ class Scanner:
         while not await run.wait(self._seconds):
             if run.waited() >= self._seconds:
                 return self._leave(run, sources)
-        self._answers |= run.answers
-        self.cpu_seconds += run.cpu_seconds
+        self._take(run)
         return []
+
+    def _take(self, run: "_Pass") -> None:
+        self._answers |= run.answers
+        self.looks |= run.looks
+        self.last_looks = {**self.last_looks, **run.looks}
 
     def _leave(self, run: "_Pass", sources: list[Source]) -> list[Source]:
         source = run.abandon(self._welcome)
-        self._answers |= run.answers
+        self._take(run)
         if source is None:  # it came back this very moment
             return [left for left in sources if left.name not in run.answers]
         why = f"no answer within {self._seconds:g} s"
@@ -93,7 +137,7 @@ class _Pass:
     ) -> None:
         self._before = {source.name: before[source.name] for source in sources}
         self.answers: dict[str, SourceAnswer] = {}
-        self.cpu_seconds = 0.0
+        self.looks: dict[str, Look] = {}
         self._host = host
         self._sources = sources
         self._loop = loop
@@ -131,14 +175,16 @@ class _Pass:
                 if self._welcome is not None:
                     return
                 self._current, self._since = source, time.monotonic()
+            cpu = time.thread_time()
             answer = ask(source, self._host, self._before[source.name])
+            look = _look(answer, time.monotonic() - self._since, time.thread_time() - cpu)
             with self._lock:
                 self._current = None
                 if self._welcome is not None:
                     self._tell(self._welcome, source.name)
                     return
                 self.answers[source.name] = answer
-        self.cpu_seconds = time.thread_time()  # the thread has done nothing else
+                self.looks[source.name] = look
         self._tell(self._done.set)
 
     def _tell(self, call: Callable[..., object], *arguments: str) -> None:
@@ -146,3 +192,12 @@ class _Pass:
             self._loop.call_soon_threadsafe(call, *arguments)
         except RuntimeError:  # the loop was closed in between: nobody is left to be told
             _LOG.debug("detector.scan_unheard")
+
+
+def _look(answer: SourceAnswer, seconds: float, cpu_seconds: float) -> Look:
+    facts = sum(_count(content) for content in answer.sets.values() if isinstance(content, FeatureSet))
+    return Look(time.time(), seconds, cpu_seconds, facts, answer.expires_in)
+
+
+def _count(content: FeatureSet) -> int:
+    return sum(len(part or ()) for part in (content.flags, content.attributes, content.instances))

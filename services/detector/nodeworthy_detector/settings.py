@@ -9,28 +9,33 @@ from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.bus.publishing import PublicationSettings
 from nodeworthy.bus.snapshots import PublishingSettings
 from nodeworthy.errors import UsageError
-from nodeworthy_detector.sources.local import FOLDER
+from nodeworthy.processes import read_port
 
-MAX_PORT = 65_535
+CONFIGURATION = Path("/etc/nodeworthy/detector.yaml")
+"""Where a configuration is looked for. NFD's own nfd-worker.conf is not: its sleepInterval would mean nothing here."""
 
 
 @dataclass(frozen=True)
 class Pace:
     """When the machine is looked at; all times in seconds."""
 
-    seconds: float = 120.0
-    """Between two looks at everything: a change of which nothing tells is on the bus two minutes later at most. A look costs
-    5 ms of processor time, waiting 2 ms a minute, and a detector at rest may take 5 ms a minute."""
+    seconds: float = 600.0
+    """Between two looks at a source whose changes are told, or are rare: as often as facts are put on the bus anew."""
+    poll: float = 10.0
+    """Between two looks at devices, and at folders, where nothing tells of their changes. It costs some 30 ms a minute."""
     jitter: float = 0.1
-    """The part of ``seconds`` by which it varies, so that nodes that started together do not work together."""
+    """The part by which times vary, so that nodes that started together do not work together."""
     share: float = 0.001
-    """The part of one processor that looking may take: on a machine with thousands of devices it looks less often."""
+    """The part of one processor that looking on a timer may take for each source: on a machine with thousands of devices it
+    looks less often."""
+    busy_share: float = 0.05
+    """The part of one processor that looking because of changes may take for each source."""
     quiet: float = 0.1
-    """How long files must be left alone before they are read, since writers come in bursts."""
+    """How long a source must be left alone before it is read, since changes come in bursts."""
     longest: float = 0.5
     """How long a burst may put reading off; an event is to be on the bus within a second."""
     burst: int = 10
-    """Looks at once because of changed files, and because of requests, before each has to wait for the next turn."""
+    """Looks at one source at once because of changes, and because of requests, before each has to wait for the next turn."""
     burst_seconds: float = 6.0
     """Until there is one more such look: ten a minute for somebody who writes or asks without end."""
     source: float = 10.0
@@ -49,8 +54,10 @@ class Settings:
     """The Node object's uid, if whoever starts the detector knows it; it tells a node from an earlier one of that name."""
     host_root: Path = Path("/")
     """The folder that holds the machine's proc, sys, etc and usr; in a container where they are mounted."""
-    features_d: str = FOLDER
-    """The folder of files that administrators write, as the host sees it."""
+    features_d: str = ""
+    """The folder of files that administrators write, as the host sees it; empty: as the configuration says."""
+    configuration: Path | None = None
+    """The configuration file; ``None``: :data:`CONFIGURATION`, which need not be there."""
     bus: ConnectionSettings = field(default_factory=ConnectionSettings)
     pace: Pace = field(default_factory=Pace)
     publishing: PublishingSettings = field(default_factory=PublishingSettings)
@@ -77,15 +84,16 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
         host_root=Path(given.get("NODEWORTHY_HOST_ROOT", settings.host_root)),
         features_d=given.get("NODEWORTHY_FEATURES_D", settings.features_d),
+        configuration=Path(given["NODEWORTHY_CONFIG"]) if "NODEWORTHY_CONFIG" in given else None,
         pace=replace(settings.pace, seconds=_seconds(given, "NODEWORTHY_SCAN_SECONDS", settings.pace.seconds)),
-        http_port=_port(given, "NODEWORTHY_HTTP_PORT"),
+        http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
     )
 
 
 MIN_SCAN_SECONDS = 1.0
 MAX_SCAN_SECONDS = 3600.0
-"""Facts are put on the bus anew every ten minutes; an hour later they are a guess."""
+"""Facts are put on the bus anew every ten minutes; what was not looked at for an hour is a guess."""
 
 
 def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
@@ -101,12 +109,3 @@ def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
             why=f"it is a number of seconds from {MIN_SCAN_SECONDS:g} to {MAX_SCAN_SECONDS:g}",
         )
     return value
-
-
-def _port(given: Mapping[str, str], name: str) -> int | None:
-    if name not in given:
-        return None
-    text = given[name]
-    if not (text.isascii() and text.isdigit() and int(text) <= MAX_PORT):
-        raise UsageError(f"{name}={text[:60]!r} cannot be used", why=f"it is a port from 0 to {MAX_PORT:,}")
-    return int(text)

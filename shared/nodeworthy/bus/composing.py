@@ -180,4 +180,9 @@ def _clip(text: str) -> str:
 def _clip_health(health: SourceHealth) -> SourceHealth:
     more = len(health.faults) - MAX_FAULTS
     faults = tuple(map(_clip, health.faults[:MAX_FAULTS]))
-    return SourceHealth(_clip(health.error), (*faults, f"and {more} more") if more > 0 else faults)
+    return SourceHealth(
+        error=_clip(health.error),
+        faults=(*faults, f"and {more} more") if more > 0 else faults,
+        disabled=health.disabled,
+        polled=_clip(health.polled),
+    )

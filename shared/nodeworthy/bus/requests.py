@@ -179,7 +179,7 @@ class ProducerSummary(msgspec.Struct, frozen=True, omit_defaults=True):
     pending: tuple[str, ...] = ()
     """Sets whose content is named and was not found yet."""
     sources: Mapping[str, SourceHealth] = {}
-    """Those with an error or a fault."""
+    """Those that have something to tell: an error, a fault, that they are switched off or polled."""
     problem: str = ""
     """Why the producer's latest message is not used, if it is not."""
 
@@ -201,6 +201,31 @@ class NodesRequest(Message, frozen=True, kw_only=True):
     cursor: str = ""
 
 
+class AcceleratorKind(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Accelerators of a node that are alike."""
+
+    model: str
+    """As its driver or a table of names calls it, else vendor and device id."""
+    count: int = 1
+    kind: str = ""
+    driver: str = ""
+    driver_version: str = ""
+
+
+class Hardware(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a node is, in words for people; empty where it is not known."""
+
+    architecture: str = ""
+    """As OCI calls it: ``amd64``."""
+    level: str = ""
+    """The highest level of the architecture that the processor has: ``x86-64-v3``, ``ARMv8.2``."""
+    model: str = ""
+    """Of the processor."""
+    os: str = ""
+    kernel: str = ""
+    accelerators: tuple[AcceleratorKind, ...] = ()
+
+
 class NodeSummary(msgspec.Struct, frozen=True, omit_defaults=True):
     """One node as the bus knows it."""
 
@@ -208,6 +233,9 @@ class NodeSummary(msgspec.Struct, frozen=True, omit_defaults=True):
     platform: str = ""
     producers: tuple[ProducerSummary, ...] = ()
     labels: Mapping[str, str] = {}
+    hardware: Hardware = Hardware()
+    health: str = ""
+    """Of the detector's sources: ``ok``, ``3 faults``, ``2 failing``, ``blind`` where all of them fail; empty: not known."""
 
 
 class NodesReply(Message, frozen=True, kw_only=True):

@@ -35,6 +35,8 @@ class FeatureFile(msgspec.Struct, frozen=True):
     labels: dict[str, str]
     faults: tuple[str, ...]
     """Lines that could not be used, each with its number."""
+    expiry: int | None = None
+    """When the first of its lines expires, in nanoseconds since the epoch; ``None``: never."""
 
 
 class _State(msgspec.Struct):
@@ -56,6 +58,7 @@ def parse_feature_file(
     features: dict[str, str] = {}
     labels: dict[str, str] = {}
     faults: list[str] = []
+    expiries: list[int] = []
     state = _State()
     instant = nanoseconds(now)
     for number, line in _lines(text):
@@ -63,6 +66,7 @@ def parse_feature_file(
             fault = _direct(state, line.removeprefix(_DIRECTIVE))
             faults += [f"line {number}: {fault}"] if fault else []
         elif not line.startswith("#") and (state.expiry is None or state.expiry >= instant):
+            expiries += [state.expiry] if state.expiry is not None else []
             name, equals, value = line.partition("=")
             name, value = name.strip(_WHITE_SPACE), value.strip(_WHITE_SPACE) if equals else "true"
             problem = find_problem(name)
@@ -72,7 +76,7 @@ def parse_feature_file(
             _put(features, name, value, is_wanted=state.is_feature)
             _put(labels, name, value, is_wanted=state.is_label)
             state.is_label = state.is_feature = True
-    return FeatureFile(features, labels, tuple(faults))
+    return FeatureFile(features, labels, tuple(faults), min(expiries, default=None))
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

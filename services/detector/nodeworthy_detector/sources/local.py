@@ -8,7 +8,7 @@ import msgspec
 from nodeworthy.features import FeatureSet, SetStatus
 from nodeworthy_detector.hostfs import Host, HostReadError
 from nodeworthy_detector.sources.drop_ins import merge_files, read_drop_in
-from nodeworthy_detector.sources.features_d import FeatureFile, parse_feature_file
+from nodeworthy_detector.sources.features_d import FeatureFile, nanoseconds, parse_feature_file
 from nodeworthy_detector.sources.reading import Faults, Reading, unknown
 
 FOLDER = "etc/kubernetes/node-feature-discovery/features.d"
@@ -39,8 +39,9 @@ class LocalSource(msgspec.Struct, frozen=True):
         """Read every file of the folder; one that cannot be read harms only itself."""
         faults = Faults()
         folder = self.folder.strip("/")
+        now = self.clock()
         try:
-            files = _read_files(host, folder, self.clock(), faults)
+            files = _read_files(host, folder, now, faults)
         except HostReadError as error:
             both: dict[str, FeatureSet | SetStatus] = dict.fromkeys(self.sets, unknown(str(error)))
             return Reading(both, faults.listed())
@@ -54,7 +55,14 @@ class LocalSource(msgspec.Struct, frozen=True):
                 ),
             },
             faults.listed(),
+            expires_in=_seconds_until_expiry([file for _, file in files], now),
         )
+
+
+def _seconds_until_expiry(files: list[FeatureFile], now: datetime) -> float | None:
+    """When the first line of all files expires; a line still counts at the very instant of its expiry."""
+    expiries = [file.expiry for file in files if file.expiry is not None]
+    return (min(expiries) - nanoseconds(now)) / 10**9 if expiries else None
 
 
 def _read_files(host: Host, folder: str, now: datetime, faults: Faults) -> list[tuple[str, FeatureFile]]:

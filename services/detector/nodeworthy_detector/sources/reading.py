@@ -22,6 +22,8 @@ class Reading(msgspec.Struct, frozen=True):
     faults: tuple[str, ...] = ()
     error: str = ""
     """Why part of the source failed as a whole, such as a program; its own sets say what is not known for it."""
+    expires_in: float | None = None
+    """Seconds after which it would say something else though nothing has changed; ``None``: never."""
 
 
 class Source(Protocol):
