@@ -5,9 +5,12 @@ them: what must be corrected comes before what is known to fail, and that before
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from nodeworthy import errors
-from nodeworthy.verdicts import Answer
+
+if TYPE_CHECKING:
+    from nodeworthy.verdicts import Answer  # which loads the rules, for verbs that need none
 
 YES = 0
 NO = 1
@@ -18,15 +21,10 @@ INTERRUPTED = 130
 NO_READER = 141
 """128 + SIGPIPE: nobody read the answer to its end, so the code must not pass for one."""
 
-_OF_ANSWER = {
-    Answer.COMPATIBLE: YES,
-    Answer.INCOMPATIBLE: NO,
-    Answer.IMAGE_DEFECT: NO,
-    Answer.UNKNOWN: UNKNOWN,
-}
+_OF_ANSWER = {"compatible": YES, "incompatible": NO, "image-defect": NO, "unknown": UNKNOWN}
 
 
-def of_answer(answer: Answer) -> int:
+def of_answer(answer: "Answer") -> int:
     """The exit code of one verdict."""
     return _OF_ANSWER[answer]
 

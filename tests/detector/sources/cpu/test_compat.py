@@ -17,6 +17,11 @@ from nodeworthy_detector.sources.reading import Faults
 CONFIG = "usr/src/linux/.config"
 CMDLINE = "proc/cmdline"
 VSYSCALL32, COMPAT_BITS = "proc/sys/abi/vsyscall32", "proc/sys/vm/mmap_rnd_compat_bits"
+SYSCTLS = {
+    "proc/sys/vm/overcommit_memory": "0",
+    "proc/sys/fs/file-max": "9223372036854775807",
+    "proc/sys/kernel/pid_max": "4194304",
+}
 WHOLE = "CONFIG_64BIT=y\n"
 BUILT_IN = WHOLE + "CONFIG_IA32_EMULATION=y\n"
 OFF_BY_DEFAULT = BUILT_IN + "CONFIG_IA32_EMULATION_DEFAULT_DISABLED=y\n"
@@ -45,7 +50,9 @@ def said(host: Host, name: str, machine: str, cpuinfo: str = "") -> Runs:
         ({VSYSCALL32: "1", CMDLINE: "ia32_emulation=off"}, "false"),
         ({VSYSCALL32: "1", CMDLINE: "ia32_emulation=on", CONFIG: OFF_BY_DEFAULT}, "true"),
         ({VSYSCALL32: "1", CMDLINE: "quiet", CONFIG: OFF_BY_DEFAULT}, "false"),
-        ({"proc/sys/vm/swappiness": "60", CMDLINE: "quiet", CONFIG: BUILT_IN}, "false"),
+        ({**SYSCTLS, CMDLINE: "quiet"}, "false"),
+        ({**SYSCTLS, CMDLINE: "quiet", CONFIG: BUILT_IN}, None),
+        ({"proc/sys/vm/swappiness": "60", CMDLINE: "quiet"}, None),
         ({CMDLINE: "quiet", CONFIG: WHOLE}, "false"),
         # Built in, and what decides whether it is on is not told.
         ({VSYSCALL32: "1", CMDLINE: "quiet"}, None),
@@ -91,7 +98,8 @@ AARCH32 = "sys/devices/system/cpu/aarch32_el0"
         ({COMPAT_BITS: "11", AARCH32: "\n"}, A76 + "\n" + X2, "false"),
         ({COMPAT_BITS: "11"}, N2, None),
         ({COMPAT_BITS: "11"}, "", None),
-        ({"proc/sys/vm/swappiness": "60"}, A76, "false"),
+        (SYSCTLS, A76, "false"),
+        ({"proc/sys/vm/swappiness": "60"}, A76, None),
         ({CONFIG: WHOLE}, A76, "false"),
         ({}, A76, None),
         ({}, X2, "false"),

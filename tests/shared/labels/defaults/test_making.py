@@ -152,6 +152,8 @@ def test_the_labels_of_a_whole_machine() -> None:
         "cpu-model.family": "6",
         "cpu-model.hypervisor": "none",
         "cpu-model.id": "143",
+        "cpu-model.name": "Intel_R_Xeon_R_Platinum_8480",
+        "cpu-model.vendor": "Intel",
         "cpu-model.vendor_id": "Intel",
         "cpu-pstate.scaling_governor": "performance",
         "cpu-pstate.status": "active",

@@ -66,9 +66,10 @@ def has_device(host: Host, name: str, faults: Faults) -> bool | None:
 def _runs_ia32(host: Host, faults: Faults) -> bool | None:
     """Built in, and not switched off by the boot option ``ia32_emulation`` (since Linux 6.7)."""
     has_sysctl = _has_sysctl(host, "abi", "vsyscall32", faults)
-    if has_sysctl is False:
-        return False
     options = _all_options(host)
+    if has_sysctl is False:
+        # Built in by the one and not by the other: one of the two is not this kernel's.
+        return None if options is not None and options.get("IA32_EMULATION") == "y" else False
     if has_sysctl is None and (options is None or options.get("IA32_EMULATION") != "y"):
         return None if options is None else False
     try:
@@ -161,12 +162,16 @@ def _cores_run_aarch32(host: Host, info: Cpuinfo | None, faults: Faults) -> bool
     return midr.runs_aarch32(core for core, block in zip(cores, blocks, strict=True) if "CPU part" in block)
 
 
+_ON_EVERY_LINUX = ("proc/sys/vm/overcommit_memory", "proc/sys/fs/file-max", "proc/sys/kernel/pid_max")
+"""Settings that show that a tree holds all of them: of a part of one, what is missing says nothing."""
+
+
 def _has_sysctl(host: Host, folder: str, name: str, faults: Faults) -> bool | None:
     """Whether the kernel has a setting, which it has only if it was built with what is set; ``None`` if it is not known."""
     try:
         if host.exists(f"proc/sys/{folder}/{name}"):
             return True
-        return False if host.is_folder("proc/sys/vm") else None
+        return False if all(map(host.exists, _ON_EVERY_LINUX)) else None
     except HostReadError as error:
         faults.add(error)
         return None
