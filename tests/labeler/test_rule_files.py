@@ -102,7 +102,43 @@ def test_two_files_with_one_object_name_are_both_used_and_told(tmp_path: Path) -
     loaded = load_rules(tmp_path)
     assert [name for _, name, _ in objects(loaded)] == ["same", "same"]
     (notice,) = loaded.notices
-    assert (notice.source, notice.message[:16]) == ("b.yaml", "a.yaml holds an ")
+    assert (notice.source, notice.message[:16]) == ("b.yaml", "a.yaml holds ano")
+
+
+def test_every_document_of_a_file_is_used_and_one_that_cannot_be_read_harms_only_itself(tmp_path: Path) -> None:
+    wrong = (RULE % "wrong").replace("v1alpha1", "v9")
+    daemon = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\n"
+    listed = "apiVersion: v1\nkind: List\nitems:\n- " + (RULE % "c").replace("\n", "\n  ").rstrip(" ")
+    write(tmp_path, "f.yaml", "---\n".join([RULE % "a", daemon, wrong, listed, RULE % "b", "[unclosed"]))
+    loaded = load_rules(tmp_path)
+    assert [(name, reason[:20]) for _, name, reason in objects(loaded)] == [
+        ("a", ""),
+        ("wrong", "'nfd.k8s-sigs.io/v9'"),
+        ("c", ""),
+        ("b", ""),
+        ("", "this is not YAML: di"),
+    ]
+    assert "a DaemonSet holds no rules, so it is passed over" in [notice.message for notice in loaded.notices]
+
+
+def test_a_file_of_other_objects_gives_no_rules_and_is_no_empty_one(tmp_path: Path) -> None:
+    write(tmp_path, "f.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
+    loaded = load_rules(tmp_path)
+    assert (loaded.objects, loaded.problems) == ((), ())
+    assert [notice.message for notice in loaded.notices] == ["a ConfigMap holds no rules, so it is passed over"]
+
+
+def test_two_objects_of_one_name_in_one_file_are_told(tmp_path: Path) -> None:
+    write(tmp_path, "f.yaml", f"{RULE % 'same'}---\n{RULE % 'same'}")
+    (notice,) = load_rules(tmp_path).notices
+    assert notice.message.startswith("this file holds another object 'same'")
+
+
+def test_an_object_may_do_without_the_prefix(tmp_path: Path) -> None:
+    annotated = RULE.replace("{name: %s}", '{name: %s, annotations: {nodeworthy.io/auto-prefix: "false"}}')
+    write(tmp_path, "a.yaml", annotated % "a")
+    write(tmp_path, "b.yaml", RULE % "b")
+    assert [item.auto_prefix for item in load_rules(tmp_path).objects] == [False, True]
 
 
 def test_a_group_gives_no_labels_and_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import msgspec
 
 from nodeworthy.features import FeatureSet, Snapshot
 from nodeworthy.fleet import DETECTOR, Fleet
-from nodeworthy.labels import LabelSettings, compile_policy, want_labels
+from nodeworthy.labels import LabelSettings, OutputSettings, compile_policy, want_labels
 from nodeworthy_labeler.rule_files import parse_rule_file
 from nodeworthy_labeler.rule_set import RuleSet, compile_rules
 from nodeworthy_labeler.wanting import want
@@ -88,6 +88,48 @@ def test_nodes_that_are_alike_share_one_record_and_those_with_other_contents_sha
     assert found["n1"] is found["n2"]
     assert found["n3"].labels is found["n1"].labels
     assert found["n3"].inputs["network.device"] != found["n1"].inputs["network.device"]
+
+
+OBJECTS = """
+apiVersion: nfd.k8s-sigs.io/v1alpha1
+kind: NodeFeatureRule
+metadata: {name: a-consumer, annotations: {nodeworthy.io/auto-prefix: "false"}}
+spec:
+  rules:
+  - name: ready
+    labels: {ready: "@rule.matched.has-avx", avx: a}
+    annotations: {note: text}
+    matchFeatures: [{feature: rule.matched, matchExpressions: {has-avx: {op: Exists}}}]
+---
+apiVersion: nfd.k8s-sigs.io/v1alpha1
+kind: NodeFeatureRule
+metadata: {name: b-producer}
+spec:
+  rules:
+  - name: avx
+    labels: {avx: b}
+    vars: {has-avx: "1"}
+    extendedResources: {x.org/units: "4"}
+    taints: [{key: x.org/t, effect: NoSchedule}]
+    matchFeatures: [{feature: cpu.cpuid, matchExpressions: {AVX: {op: Exists}}}]
+"""
+
+
+def test_objects_that_run_in_other_order_want_what_each_node_wants_alone(machines: Mapping[str, Snapshot]) -> None:
+    rules = rule_set(OBJECTS.encode(), LabelSettings(outputs=OutputSettings(taints=True)))
+    assert [link.giver.name for link in rules.chain.rules] == ["b-producer", "a-consumer"]
+    found = want(fill(machines), rules, list(machines))
+    for node, snapshot in machines.items():
+        assert found[node] == want_labels(snapshot, rules.policy, rules.chain)
+    assert any(one.taints and one.labels["ready"].value == "1" for one in found.values())
+
+
+def test_authors_are_told_of_the_prefix_and_of_what_is_switched_off() -> None:
+    told = [notice.message for notice in rule_set(OBJECTS.encode()).notices]
+    assert told == [
+        "label avx reaches the node as feature.node.kubernetes.io/avx",
+        "the rule gives taints, which a setting has switched off",
+    ]
 
 
 def test_no_nodes_want_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The folder of ``--rules DIR``: every ``*.yaml``, ``*.yml`` and ``*.json`` file of it holds one document of rules.
+"""The folder of ``--rules DIR``: every ``*.yaml``, ``*.yml`` and ``*.json`` file of it holds documents of rules.
 
 A file that cannot be read may hold any rule, so no label of a rule that is missing goes while there is one. That counts also
 for an empty file: it is what is there while somebody writes a file anew. Other files, hidden ones and folders are passed
@@ -14,9 +14,11 @@ from typing import NamedTuple
 import msgspec
 
 from nodeworthy import rules
-from nodeworthy.errors import DocumentError, Problem, UsageError
+from nodeworthy.errors import Problem, UsageError
 from nodeworthy.features import clean_text
 from nodeworthy.labels import RuleObject
+from nodeworthy.rules import RuleDocument, UnreadableDocument
+from nodeworthy.rules.documents import KINDS
 
 MAX_FILES = 1_000
 """A cluster has some hundred rule objects; a folder with more files than this is the wrong folder."""
@@ -122,21 +124,33 @@ def list_files(folder: Path) -> tuple[FileStamp, ...]:
 
 
 def parse_rule_file(data: bytes, name: str) -> LoadedRules:
-    """The rules of one file; ``name`` names it in problems, and names its object where the document does not."""
-    try:
-        document = rules.read_rule_document(data, name)
-    except DocumentError as error:
-        return LoadedRules((_unread_object(name, error.problems[0].message),), error.problems)
-    if document.kind == "NodeFeatureGroup":
-        notice = Problem(name, 0, "kind", "a NodeFeatureGroup gives no labels, so it is not used here")
-        return LoadedRules((), document.problems, (*document.notices, notice))
-    is_list = document.kind != "NodeFeatureRule"
-    if is_list and not document.rules:
+    """The rules of one file; ``name`` names it in problems, and names its objects where the documents do not."""
+    file = rules.read_rule_file(data, name)
+    if not file.notices and not any(map(_says_something, file.documents)):
         return _unreadable(name, "the file is empty; remove it if its rules are meant to go")
-    notices = document.notices
-    if not document.name and not is_list:
-        notices += (Problem(name, 0, "metadata.name", "the object has no name, so the file's name orders its rules"),)
-    return LoadedRules((RuleObject(document.name or name, document.rules, name),), document.problems, notices)
+    objects: list[RuleObject] = []
+    problems: list[Problem] = []
+    notices = list(file.notices)
+    for document in file.documents:
+        problems += document.problems
+        if isinstance(document, UnreadableDocument):
+            objects.append(RuleObject(document.name, (), name, document.problems[0].message))
+            continue
+        notices += document.notices
+        if document.kind == "NodeFeatureGroup":
+            message = "a NodeFeatureGroup gives no labels, so it is not used here"
+            notices.append(Problem(name, document.line, "kind", message))
+            continue
+        if not document.name and document.kind == "NodeFeatureRule":
+            message = "the object has no name, so the file's name orders its rules"
+            notices.append(Problem(name, document.line, "metadata.name", message))
+        objects.append(RuleObject(document.name or name, document.rules, name, auto_prefix=document.auto_prefix))
+    return LoadedRules(tuple(objects), tuple(problems), tuple(notices))
+
+
+def _says_something(document: RuleDocument | UnreadableDocument) -> bool:
+    """Whether a document is more than an empty list, as a file begins that is just being written."""
+    return isinstance(document, UnreadableDocument) or document.kind in KINDS or bool(document.rules)
 
 
 def _stamp(folder: Path, name: str) -> FileStamp | None:
@@ -187,17 +201,17 @@ def _within_limits(files: Iterable[LoadedRules]) -> Iterator[LoadedRules]:
 
 
 def _unreadable(name: str, reason: str) -> LoadedRules:
-    return LoadedRules((_unread_object(name, reason),), (Problem(name, 0, "", reason),))
-
-
-def _unread_object(name: str, reason: str) -> RuleObject:
-    return RuleObject("", (), name, reason)
+    return LoadedRules((RuleObject("", (), name, reason),), (Problem(name, 0, "", reason),))
 
 
 def _equal_names(objects: Iterable[RuleObject]) -> Iterator[Problem]:
     first: dict[str, str] = {}
     for item in objects:
-        other = first.setdefault(item.name, item.source) if item.name else item.source
-        if other != item.source:
-            message = f"{other} holds an object {item.name[:80]!r} too; both are used, in the order of the files"
+        is_named = item.name not in ("", item.source)
+        other = first.get(item.name) if is_named else None
+        if is_named:
+            first.setdefault(item.name, item.source)
+        if other is not None:
+            where = "this file" if other == item.source else other
+            message = f"{where} holds another object {item.name[:80]!r}; both are used, in the order of the files"
             yield Problem(item.source, 0, "metadata.name", message)

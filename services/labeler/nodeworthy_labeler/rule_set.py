@@ -7,7 +7,14 @@ import msgspec
 
 from nodeworthy import fleet
 from nodeworthy.errors import Problem
-from nodeworthy.labels import LabelPolicy, LabelSettings, RuleChain, compile_chain, compile_policy
+from nodeworthy.labels import (
+    LabelPolicy,
+    LabelSettings,
+    RuleChain,
+    compile_chain,
+    compile_policy,
+    notices_of_settings,
+)
 from nodeworthy_labeler.custom_rules import CustomChains
 from nodeworthy_labeler.rule_files import LoadedRules, load_rules
 
@@ -25,6 +32,7 @@ class RuleSet(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     """Rules and files that are left out, and bad values of rules that run."""
     notices: tuple[Problem, ...] = ()
+    """What authors should know: short forms, names that get the prefix, objects that wait for each other."""
 
 
 def compile_rules(loaded: LoadedRules, policy: LabelPolicy) -> RuleSet:
@@ -37,7 +45,7 @@ def compile_rules(loaded: LoadedRules, policy: LabelPolicy) -> RuleSet:
         custom=CustomChains(policy),
         digest=_digest(loaded, policy.settings),
         problems=loaded.problems,
-        notices=loaded.notices,
+        notices=(*loaded.notices, *chain.notices, *notices_of_settings(loaded.objects, policy.settings)),
     )
 
 

@@ -9,6 +9,7 @@ the one package that imports numpy.
 from nodeworthy.fleet.chain_results import ChainResults, NodeGroup, evaluate_rules
 from nodeworthy.fleet.chains import Chain, make_chain
 from nodeworthy.fleet.declarations import Declarations
+from nodeworthy.fleet.group_members import GroupMembers, find_members
 from nodeworthy.fleet.judging import ImageResults, NodeKind, Question, judge_image, node_facts
 from nodeworthy.fleet.limits import Limits
 from nodeworthy.fleet.producers import DETECTOR, KUBERNETES, Producer, ProducerKind, Provenance, Report
@@ -28,6 +29,7 @@ __all__ = [
     "Change",
     "Declarations",
     "Fleet",
+    "GroupMembers",
     "ImageResults",
     "Limits",
     "NodeGroup",
@@ -42,6 +44,7 @@ __all__ = [
     "SpecificationResults",
     "evaluate_rules",
     "evaluate_specification",
+    "find_members",
     "judge_image",
     "make_chain",
     "make_specification",

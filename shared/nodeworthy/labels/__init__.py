@@ -17,10 +17,20 @@ from nodeworthy.labels.defaults import (
     join_default_labels,
     make_default_labels,
 )
-from nodeworthy.labels.memory import LabelEntry, LabelMemory, LabelState, NodeLabels, Plan, labels_of_memory
+from nodeworthy.labels.memory import (
+    NO_CHANGES,
+    Changes,
+    LabelEntry,
+    LabelMemory,
+    LabelState,
+    NodeLabels,
+    Plan,
+    labels_of_memory,
+)
+from nodeworthy.labels.notices import notices_of_settings
 from nodeworthy.labels.origins import Claims, Given, Giver, GiverKind, Rejected, RejectedKind, Unresolved
 from nodeworthy.labels.policy import LabelPolicy, compile_policy
-from nodeworthy.labels.reconciling import reconcile
+from nodeworthy.labels.reconciling import reconcile, taint_key
 from nodeworthy.labels.settings import (
     AcceptanceSettings,
     CpuLabels,
@@ -31,17 +41,21 @@ from nodeworthy.labels.settings import (
     PciLabels,
     UsbLabels,
 )
+from nodeworthy.labels.statuses import Conflict, ObjectStatus, Refusal, RuleStatus, object_statuses
 from nodeworthy.labels.targets import NO_FACTS, FactsMark, LabelTarget, TargetState
 from nodeworthy.labels.values import legal_value
 from nodeworthy.labels.wanted import NodeFacts, WantedLabel, WantedLabels, WantedTaint
 
 __all__ = [
+    "NO_CHANGES",
     "NO_FACTS",
     "Acceptance",
     "AcceptanceSettings",
     "ChainedRule",
+    "Changes",
     "Claims",
     "CompiledDefaults",
+    "Conflict",
     "CpuLabels",
     "DefaultLabel",
     "DefaultLabelSettings",
@@ -59,13 +73,16 @@ __all__ = [
     "LabelTarget",
     "NodeFacts",
     "NodeLabels",
+    "ObjectStatus",
     "OutputSettings",
     "PciLabels",
     "Plan",
+    "Refusal",
     "Rejected",
     "RejectedKind",
     "RuleChain",
     "RuleObject",
+    "RuleStatus",
     "TargetState",
     "Unresolved",
     "UsbLabels",
@@ -82,6 +99,9 @@ __all__ = [
     "legal_value",
     "make_default_labels",
     "make_own_labels",
+    "notices_of_settings",
+    "object_statuses",
     "reconcile",
+    "taint_key",
     "want_labels",
 ]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from nodeworthy.errors import Problem
+from nodeworthy.labels.ordering import order_objects
 from nodeworthy.labels.origins import Claims, Giver, GiverKind
-from nodeworthy.labels.ordering import Order, order_objects
 from nodeworthy.rules import CompiledRule, Rule, UnreadableRule, compile_rule
-from nodeworthy.rules.prefixes import AUTO_PREFIX, DEFAULT_PREFIX, add_default_prefix
+from nodeworthy.rules.prefixes import add_default_prefix
 
 MAX_NAME = 253
 """How much of the name of an object or rule tells givers apart; it is Kubernetes' limit for names of objects."""
@@ -56,7 +56,7 @@ class RuleChain(msgspec.Struct, frozen=True):
 
     rules: tuple[ChainedRule, ...] = ()
     notices: tuple[Problem, ...] = ()
-    """What is good to know of rules beside each other: objects that wait for each other, names that get the prefix."""
+    """Objects that wait for each other, and so run in the order of their names."""
 
     @property
     def givers(self) -> frozenset[Giver]:
@@ -78,8 +78,8 @@ def compile_chain(objects: Iterable[RuleObject], *, auto_prefix: bool = True) ->
     """
     named = sorted(objects, key=lambda item: (item.name.encode(errors="surrogatepass"), item.source))
     order = order_objects([item.rules for item in named])
-    notices = [*_cycle_notices(named, order), *(one for item in named for one in _prefix_notices(item, auto_prefix))]
-    return RuleChain(_link_all(named, order.places, auto_prefix=auto_prefix), tuple(notices))
+    rules = _link_all(named, order.places, auto_prefix=auto_prefix)
+    return RuleChain(rules, tuple(_cycle_notices(named, order.cycles)))
 
 
 def link_objects(objects: Sequence[RuleObject], *, auto_prefix: bool = True) -> RuleChain:
@@ -87,16 +87,12 @@ def link_objects(objects: Sequence[RuleObject], *, auto_prefix: bool = True) -> 
     return RuleChain(_link_all(objects, range(len(objects)), auto_prefix=auto_prefix))
 
 
-def _link_all(
-    objects: Sequence[RuleObject], places: Iterable[int], *, auto_prefix: bool
-) -> tuple[ChainedRule, ...]:
+def _link_all(objects: Sequence[RuleObject], places: Iterable[int], *, auto_prefix: bool) -> tuple[ChainedRule, ...]:
     """The rules of objects that stand in NFD's order, in the order of ``places``."""
     before = list(itertools.accumulate((_count(item) for item in objects), initial=0))
     given = _GivenNames()
     return tuple(
-        link
-        for place in places
-        for link in _link_object(objects[place], before[place], given, auto_prefix=auto_prefix)
+        link for place in places for link in _link_object(objects[place], before[place], given, auto_prefix=auto_prefix)
     )
 
 
@@ -141,25 +137,13 @@ def _claims(rule: Rule, *, auto_prefix: bool) -> Claims:
     )
 
 
-def _cycle_notices(objects: Sequence[RuleObject], order: Order) -> Iterator[Problem]:
-    for cycle in order.cycles:
+def _cycle_notices(objects: Sequence[RuleObject], cycles: Iterable[tuple[int, ...]]) -> Iterator[Problem]:
+    for cycle in cycles:
         names = ", ".join(objects[place].name[:80] for place in cycle[:_MAX_SHOWN])
         more = f" and {len(cycle) - _MAX_SHOWN} more" if len(cycle) > _MAX_SHOWN else ""
         message = f"the objects {names}{more} ask for each other's names, so they run in the order of their names"
         for place in cycle:
             yield Problem(objects[place].source, 0, objects[place].name, message, "put such rules into one object")
-
-
-def _prefix_notices(item: RuleObject, auto_prefix: bool) -> Iterator[Problem]:  # noqa: FBT001 # as the caller has it
-    if not auto_prefix or not item.auto_prefix:
-        return
-    for rule in item.rules:
-        short = [name for name in rule.labels if "/" not in name] if isinstance(rule, Rule) else []
-        if short:
-            more = f", and so do {len(short) - 1} more labels of this rule" if len(short) > 1 else ""
-            message = f"label {short[0][:80]} reaches the node as {DEFAULT_PREFIX}{short[0][:80]}{more}"
-            hint = f'a nodeSelector has to use that key; or annotate the object with {AUTO_PREFIX}: "false"'
-            yield Problem(item.source, 0, f"rule {rule.name[:80]}", message, hint)
 
 
 class _GivenNames:

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from nodeworthy.labels.origins import Given, Giver
+from nodeworthy.labels.origins import Given, Giver, RejectedKind
 from nodeworthy.rules import Outcome
 
 
@@ -66,6 +66,8 @@ class LabelMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     unresolved: tuple[UnresolvedNote, ...] = ()
     left_out: int = 0
     """How many refused labels and unresolved givers are not listed, because there are too many."""
+    others: Mapping[RejectedKind, Mapping[str, LabelEntry]] = {}
+    """The same of annotations, extended resources and taints, where there are any; a taint's key is ``key:effect``."""
 
 
 class NodeLabels(msgspec.Struct, frozen=True):
@@ -76,14 +78,14 @@ class NodeLabels(msgspec.Struct, frozen=True):
     """Keys that are ours; a key that is not live is nobody's."""
     owners: Mapping[str, tuple[str, ...]] = {}
     """Who else owns a key, where the target can tell."""
+    refusals: Mapping[tuple[str, str], str] = {}
+    """Key and value that the target has refused, and why: they are not tried again."""
+    others: Mapping[RejectedKind, "NodeLabels"] = {}
+    """The same of annotations, extended resources and taints; a kind that is missing has nothing on the node."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """What has to be done on one node.
-
-    ``memory`` is written after the rest was done, never before: a label whose removal failed and that is remembered no more
-    would stay for ever.
-    """
+class Changes(msgspec.Struct, frozen=True):
+    """What has to be done about one kind of what a node has."""
 
     apply: Mapping[str, str]
     """Everything that is to be ours afterwards, whether it changes or not: a server-side apply deletes what it omits."""
@@ -93,9 +95,23 @@ class Plan(msgspec.Struct, frozen=True):
     """What goes: key to the evidence."""
     is_needed: bool
     """Whether ``apply`` differs from what we own; if not, nothing is sent."""
+
+
+NO_CHANGES = Changes({}, {}, {}, is_needed=False)
+
+
+class Plan(Changes, frozen=True, kw_only=True):
+    """What has to be done on one node; what it is itself are the labels.
+
+    ``memory`` is written after the rest was done, never before: a label whose removal failed and that is remembered no more
+    would stay for ever.
+    """
+
     memory: LabelMemory
     is_memory_new: bool
     """Whether ``memory`` differs from the one before; if not, it is not written."""
+    others: Mapping[RejectedKind, Changes] = {}
+    """Annotations, extended resources and taints; a kind that is missing needs nothing."""
 
     def in_state(self, state: LabelState) -> dict[str, LabelEntry]:
         """The labels that are in this state once the plan is carried out."""
@@ -104,7 +120,13 @@ class Plan(msgspec.Struct, frozen=True):
 
 def labels_of_memory(memory: LabelMemory | None) -> NodeLabels:
     """The labels of a node without a cluster: the memory is all there is, and everything on the node is ours."""
-    entries = memory.labels if memory is not None else {}
+    if memory is None:
+        return NodeLabels({})
+    others = {kind: _of_entries(entries) for kind, entries in memory.others.items()}
+    return msgspec.structs.replace(_of_entries(memory.labels), others=others)
+
+
+def _of_entries(entries: Mapping[str, LabelEntry]) -> NodeLabels:
     live = {key: entry.value for key, entry in entries.items() if entry.state in _OURS}
     return NodeLabels(live, frozenset(live))
 

@@ -6,10 +6,22 @@ where nobody who could not be asked would win over the new value. Foreign labels
 """
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from nodeworthy.labels.memory import LabelEntry, LabelMemory, LabelState, NodeLabels, Plan, UnresolvedNote
-from nodeworthy.labels.origins import MAX_SHOWN, Given, Giver, RejectedKind, Unresolved
-from nodeworthy.labels.wanted import WantedLabel, WantedLabels
+import msgspec
+
+from nodeworthy.labels.memory import (
+    Changes,
+    LabelEntry,
+    LabelMemory,
+    LabelState,
+    NodeLabels,
+    Plan,
+    UnresolvedNote,
+)
+from nodeworthy.labels.origins import MAX_SHOWN, Claims, Given, Giver, Rejected, RejectedKind, Unresolved
+from nodeworthy.labels.wanted import WantedLabel, WantedLabels, WantedTaint
+from nodeworthy.rules.labels import Fault
 
 MAX_NOTES = 200
 """How many labels that are not ours, and how many unresolved givers, a memory lists: it must fit into a message (1 MiB)."""
@@ -25,29 +37,133 @@ def reconcile(wanted: WantedLabels, labels: NodeLabels, previous: LabelMemory | 
     """The plan that brings a node to what it should have.
 
     ``previous`` is what was remembered after the last plan; ``max_labels`` is how many labels may be ours (more are refused,
-    the last ones in the order of names; what is on the node already stays).
+    the last ones in the order of names; what is on the node already stays), and how many of each other kind.
     """
-    reconciliation = _Reconciliation(wanted, labels, previous)
-    for key, label in wanted.labels.items():
-        reconciliation.decide_wanted(key, label)
-    for key in sorted(reconciliation.owned.keys() - wanted.labels.keys()):
-        reconciliation.decide_unwanted(key)
-    reconciliation.enforce_quota(max_labels)
-    return reconciliation.plan()
+    decided = {}
+    for kind in RejectedKind:
+        reconciliation = _Reconciliation(kind, wanted, labels, previous)
+        reconciliation.decide(max_labels)
+        decided[kind] = reconciliation
+    memory = _memory(wanted, previous, decided)
+    changes = decided.pop(RejectedKind.LABEL).changes()
+    others = {kind: one.changes() for kind, one in decided.items() if one.entries or one.removed}
+    return Plan(
+        changes.apply,
+        changes.set,
+        changes.remove,
+        changes.is_needed,
+        memory=memory,
+        is_memory_new=memory != previous,
+        others=others,
+    )
+
+
+def _wanted_of(kind: RejectedKind, wanted: WantedLabels) -> Mapping[str, WantedLabel]:
+    match kind:
+        case RejectedKind.LABEL:
+            return wanted.labels
+        case RejectedKind.ANNOTATION:
+            return wanted.annotations
+        case RejectedKind.EXTENDED_RESOURCE:
+            return wanted.extended_resources
+        case RejectedKind.TAINT:
+            return {taint_key(one.taint.key, one.taint.effect): _taint_label(one) for one in wanted.taints}
+
+
+def taint_key(key: str, effect: str) -> str:
+    """What tells taints of a node apart (Kubernetes: a node has one taint of a key and effect)."""
+    return f"{key}:{effect}"
+
+
+def _taint_label(one: WantedTaint) -> WantedLabel:
+    taint = one.taint
+    given = (Given(one.giver, taint.value),)
+    return WantedLabel(taint_key(taint.key, taint.effect), taint.value, given, one.sets)
+
+
+def _unresolved_of(kind: RejectedKind, wanted: WantedLabels) -> tuple[Unresolved, ...]:
+    """Who could not be asked, with what each may give of this kind."""
+    if kind is RejectedKind.LABEL:
+        return wanted.unresolved
+    return tuple(msgspec.structs.replace(one, claims=_claims_of(kind, one.claims)) for one in wanted.unresolved)
+
+
+def _claims_of(kind: RejectedKind, claims: Claims) -> Claims:
+    match kind:
+        case RejectedKind.ANNOTATION:
+            return Claims(dict.fromkeys(claims.annotations), anything=claims.anything)
+        case RejectedKind.EXTENDED_RESOURCE:
+            return Claims(dict.fromkeys(claims.extended_resources), anything=claims.anything)
+        case _:
+            # With whichever effect.
+            return Claims(prefixes=tuple(taint_key(key, "") for key in claims.taints), anything=claims.anything)
+
+
+def _memory(
+    wanted: WantedLabels, previous: LabelMemory | None, decided: Mapping[RejectedKind, "_Reconciliation"]
+) -> LabelMemory:
+    inputs = previous.inputs if previous is not None else {}
+    kept = sorted({name for one in decided.values() for name in one.kept_sets()})
+    notes = [UnresolvedNote(one.giver, one.outcome, one.reason[:_MAX_REASON]) for one in wanted.unresolved]
+    remembered = {kind: one.remember() for kind, one in decided.items()}
+    labels = remembered.pop(RejectedKind.LABEL)
+    left_out = labels.left_out + sum(one.left_out for one in remembered.values())
+    return LabelMemory(
+        labels=labels.entries,
+        inputs={name: inputs[name] for name in kept if name in inputs} | dict(wanted.inputs),
+        unresolved=tuple(notes[:MAX_NOTES]),
+        left_out=left_out + max(0, len(notes) - MAX_NOTES),
+        others={kind: one.entries for kind, one in remembered.items() if one.entries},
+    )
+
+
+class _Remembered(NamedTuple):
+    """What is remembered of one kind."""
+
+    entries: Mapping[str, LabelEntry]
+    left_out: int
 
 
 class _Reconciliation:
-    """The decisions for one node, key by key."""
+    """The decisions for one kind of what a node has, key by key."""
 
-    def __init__(self, wanted: WantedLabels, labels: NodeLabels, previous: LabelMemory | None) -> None:
-        self.wanted = wanted
-        self.labels = labels
-        self.previous = previous
-        self.refused = {one.key: one for one in wanted.rejected if one.kind is RejectedKind.LABEL}
-        self.before: Mapping[str, LabelEntry] = previous.labels if previous is not None else {}
-        self.owned = {key: labels.live[key] for key in labels.owned if key in labels.live}
+    def __init__(
+        self, kind: RejectedKind, wanted: WantedLabels, labels: NodeLabels, previous: LabelMemory | None
+    ) -> None:
+        is_label = kind is RejectedKind.LABEL
+        before = previous if previous is not None else LabelMemory()
+        self.kind = kind
+        self.labels = labels if is_label else labels.others.get(kind, _NOTHING)
+        self.before = before.labels if is_label else before.others.get(kind, {})
+        self.givers = wanted.givers
+        self.unresolved = _unresolved_of(kind, wanted)
+        self.refused = {one.key: one for one in wanted.rejected if one.kind is kind}
+        self.wanted = self._without_refused(_wanted_of(kind, wanted))
+        self.owned = {key: self.labels.live[key] for key in self.labels.owned if key in self.labels.live}
         self.entries: dict[str, LabelEntry] = {}
         self.removed: dict[str, str] = {}
+
+    def decide(self, most: int) -> None:
+        """Decide about every key; ``most`` of them may be ours."""
+        for key, label in self.wanted.items():
+            self.decide_wanted(key, label)
+        for key in sorted(self.owned.keys() - self.wanted.keys()):
+            self.decide_unwanted(key)
+        self.enforce_quota(most)
+
+    def _without_refused(self, wanted: Mapping[str, WantedLabel]) -> Mapping[str, WantedLabel]:
+        """What of it the target has not refused."""
+        if not self.labels.refusals:
+            return wanted
+        accepted = {}
+        for key, label in wanted.items():
+            reason = self.labels.refusals.get((key, label.value))
+            if reason is None:
+                accepted[key] = label
+            else:
+                giver = label.given[-1].giver
+                self.refused[key] = Rejected(self.kind, key, label.value, reason, giver, Fault.VALUE)
+        return accepted
 
     def decide_wanted(self, key: str, label: WantedLabel) -> None:
         live, owners = self.labels.live.get(key), self.labels.owners.get(key, ())
@@ -79,21 +195,35 @@ class _Reconciliation:
         new = sorted(key for key in mine if key not in self.owned)
         room = max(0, max_labels - (len(mine) - len(new)))
         for key in new[room:]:
-            reason = f"this node has its {max_labels} labels of ours already"
+            reason = f"this node has its {max_labels} {self.kind}s of ours already"
             entry = self.entries[key]
             self.entries[key] = LabelEntry(LabelState.REJECTED, entry.value, entry.given, entry.sets, reason)
 
-    def plan(self) -> Plan:
+    def changes(self) -> Changes:
+        """What has to be done."""
         apply = {key: self.entries[key].value for key in sorted(self.entries) if self._is_ours(key)}
-        memory = self._memory()
-        return Plan(
+        return Changes(
             apply=apply,
             set={key: value for key, value in apply.items() if self.owned.get(key) != value},
             remove=self.removed,
             is_needed=apply != self.owned,
-            memory=memory,
-            is_memory_new=memory != self.previous,
         )
+
+    def remember(self) -> _Remembered:
+        """What is to be remembered."""
+        refused = {
+            key: LabelEntry(LabelState.REJECTED, one.value, (Given(one.giver, one.value),), reason=one.reason)
+            for key, one in self.refused.items()
+            if key not in self.entries
+        }
+        ours = set(filter(self._is_ours, self.entries))
+        others = sorted(key for key in {*refused, *self.entries} if key not in ours)
+        entries = {key: self.entries.get(key) or refused[key] for key in sorted([*ours, *others[:MAX_NOTES]])}
+        return _Remembered(entries, max(0, len(others) - MAX_NOTES))
+
+    def kept_sets(self) -> set[str]:
+        """What kept labels were made from, which nobody reads now."""
+        return {name for entry in self.entries.values() if entry.state is LabelState.KEPT for name in entry.sets}
 
     def _doubts(self, label: WantedLabel) -> Iterator[Unresolved]:
         """Who could not be asked and may win over the label with another value.
@@ -103,7 +233,7 @@ class _Reconciliation:
         remembered, and the reason must not.
         """
         key = label.key
-        later = [one for one in self.wanted.unresolved if one.position > label.position]
+        later = [one for one in self.unresolved if one.position > label.position]
         for one in later:
             if one.claims.names(key) and one.claims.values.get(key) != label.value:
                 yield one
@@ -122,16 +252,16 @@ class _Reconciliation:
 
     def _may_be(self, one: Unresolved, giver: Giver) -> bool:
         """Whether a giver of the past is this one; who is found elsewhere is not in a document that cannot be read."""
-        return one.giver == giver or (giver not in self.wanted.givers and one.giver.may_be(giver))
+        return one.giver == giver or (giver not in self.givers and one.giver.may_be(giver))
 
     def _reason_to_keep(self, key: str) -> str | None:
-        named = next((one for one in self.wanted.unresolved if one.claims.names(key)), None)
+        named = next((one for one in self.unresolved if one.claims.names(key)), None)
         if named is not None:
             return _not_known(named)
         entry = self.before.get(key)
         if entry is None or not entry.given:
             return "nothing explains this label any more; it goes when a rule that gave it is seen to stop"
-        return next((_not_known(one) for one in self.wanted.unresolved if self._gave_anything(one, entry)), None)
+        return next((_not_known(one) for one in self.unresolved if self._gave_anything(one, entry)), None)
 
     def _evidence(self, key: str) -> str:
         if key in self.refused:
@@ -140,7 +270,7 @@ class _Reconciliation:
         return "; ".join(self._what_became_of(giver) for giver in givers)
 
     def _what_became_of(self, giver: Giver) -> str:
-        if giver in self.wanted.givers:
+        if giver in self.givers:
             return f"{giver} does not give it any more"
         return f"{giver} is gone"
 
@@ -166,7 +296,7 @@ class _Reconciliation:
         return tuple(Given(one.giver, one.value[:MAX_SHOWN]) for one in given[-_MAX_GIVEN:])
 
     def _may_still_give(self, giver: Giver, key: str) -> bool:
-        return any(self._may_be(one, giver) and one.claims.may_give(key) for one in self.wanted.unresolved)
+        return any(self._may_be(one, giver) and one.claims.may_give(key) for one in self.unresolved)
 
     def _keep(self, key: str, reason: str) -> None:
         entry = self.before.get(key)
@@ -176,27 +306,8 @@ class _Reconciliation:
     def _is_ours(self, key: str) -> bool:
         return self.entries[key].state in (LabelState.APPLIED, LabelState.KEPT)
 
-    def _memory(self) -> LabelMemory:
-        refused = {
-            key: LabelEntry(LabelState.REJECTED, one.value, (Given(one.giver, one.value),), reason=one.reason)
-            for key, one in self.refused.items()
-            if key not in self.entries
-        }
-        ours = set(filter(self._is_ours, self.entries))
-        others = sorted(key for key in {*refused, *self.entries} if key not in ours)
-        notes = [UnresolvedNote(one.giver, one.outcome, one.reason[:_MAX_REASON]) for one in self.wanted.unresolved]
-        return LabelMemory(
-            labels={key: self.entries.get(key) or refused[key] for key in sorted([*ours, *others[:MAX_NOTES]])},
-            inputs=self._kept_inputs() | dict(self.wanted.inputs),
-            unresolved=tuple(notes[:MAX_NOTES]),
-            left_out=max(0, len(others) - MAX_NOTES) + max(0, len(notes) - MAX_NOTES),
-        )
 
-    def _kept_inputs(self) -> dict[str, str]:
-        """Digests of what kept labels were made from, which nobody reads now."""
-        inputs = self.previous.inputs if self.previous is not None else {}
-        kept = {name for entry in self.entries.values() if entry.state is LabelState.KEPT for name in entry.sets}
-        return {name: inputs[name] for name in sorted(kept) if name in inputs}
+_NOTHING = NodeLabels({})
 
 
 def _not_known(one: Unresolved) -> str:

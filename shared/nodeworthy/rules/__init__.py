@@ -18,6 +18,7 @@ from nodeworthy.rules.evaluation import (
     evaluate_rule,
     matched_elements,
 )
+from nodeworthy.rules.files import read_rule_file
 from nodeworthy.rules.matching import CompiledTerm, compile_term
 from nodeworthy.rules.nfd_report import nfd_report
 from nodeworthy.rules.outcomes import Answer, Outcome
@@ -28,8 +29,10 @@ from nodeworthy.rules.records import (
     Operator,
     Rule,
     RuleDocument,
+    RuleFile,
     Taint,
     Term,
+    UnreadableDocument,
     UnreadableRule,
 )
 from nodeworthy.rules.reporting import ExpressionReport, RuleReport, SetReport, report_sets
@@ -50,12 +53,14 @@ __all__ = [
     "Outcome",
     "Rule",
     "RuleDocument",
+    "RuleFile",
     "RuleReport",
     "RuleResult",
     "SetReport",
     "Taint",
     "TemplateEngine",
     "Term",
+    "UnreadableDocument",
     "UnreadableRule",
     "compile_rule",
     "compile_rules",
@@ -67,6 +72,7 @@ __all__ = [
     "nfd_report",
     "read_compatibility_spec",
     "read_rule_document",
+    "read_rule_file",
     "read_rule_object",
     "report_sets",
 ]

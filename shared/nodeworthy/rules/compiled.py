@@ -6,6 +6,7 @@ import msgspec
 
 from nodeworthy.rules.matching import CompiledTerm, compile_term
 from nodeworthy.rules.records import Rule
+from nodeworthy.rules.templates import Template
 
 MATCHED_SET = "rule.matched"
 """The set in which a rule sees the labels and variables of the rules before it."""
@@ -17,6 +18,8 @@ class CompiledRule(msgspec.Struct, frozen=True):
     source: Rule
     match_features: tuple[CompiledTerm, ...]
     match_any: tuple[tuple[CompiledTerm, ...], ...]
+    labels_template: Template | None = None
+    vars_template: Template | None = None
 
     def terms(self) -> Iterable[CompiledTerm]:
         """Every term, in the order in which they may be evaluated."""
@@ -60,4 +63,6 @@ def compile_rule(rule: Rule) -> CompiledRule:
         source=rule,
         match_features=tuple(map(compile_term, rule.match_features)),
         match_any=tuple(tuple(map(compile_term, element)) for element in rule.match_any),
+        labels_template=Template(rule.labels_template) if rule.labels_template else None,
+        vars_template=Template(rule.vars_template) if rule.vars_template else None,
     )

@@ -12,7 +12,7 @@ from nodeworthy.rules.compiled import MATCHED_SET, CompiledRule, compile_rule
 from nodeworthy.rules.matching import CompiledTerm
 from nodeworthy.rules.outcomes import FAILS, HOLDS, Answer, Outcome, all_hold, any_holds
 from nodeworthy.rules.records import Rule, Taint, UnreadableRule
-from nodeworthy.rules.templates import Elements, NoTemplates, TemplateEngine, collect_elements
+from nodeworthy.rules.templates import Elements, Template, TemplateEngine, collect_elements
 
 
 class Facts(Protocol):
@@ -65,10 +65,7 @@ def evaluate_chain(
             results.append(RuleResult(rule.name, Outcome.ERROR, unreadable_reason(rule)))
             continue
         result = evaluate_in_chain(rule, facts, matched, templates)
-        if result.outcome is Outcome.ERROR and rule.source.has_templates and templates is None:
-            matched.doubt_all(rule.source.name)
-        else:
-            _feed(matched, rule.source, result)
+        _feed(matched, rule.source, result)
         results.append(result)
     return ChainResult(tuple(results), matched.names)
 
@@ -114,17 +111,14 @@ def evaluate_in_chain(
     def ask(term: CompiledTerm) -> Answer:
         return term.answer(look_up(term, facts, matched))
 
-    engine = templates or NoTemplates()
     source = rule.source
     labels: dict[str, str] = {}
     variables: dict[str, str] = {}
 
     def expand(terms: Sequence[CompiledTerm]) -> None:
         elements = _elements(terms, facts, matched)
-        if source.labels_template:
-            labels.update(engine.expand(source.labels_template, elements))
-        if source.vars_template:
-            variables.update(engine.expand(source.vars_template, elements))
+        labels.update(_expand(rule.labels_template, elements, templates))
+        variables.update(_expand(rule.vars_template, elements, templates))
 
     try:
         answer = _decide_expanding(rule, ask, expand) if source.has_templates else decide(rule, ask)
@@ -141,6 +135,26 @@ def evaluate_in_chain(
         extended_resources=source.extended_resources,
         taints=source.taints,
     )
+
+
+def required_variables(
+    rule: CompiledRule, facts: Facts, matched: BackReferences, templates: TemplateEngine | None
+) -> Mapping[str, str]:
+    """The variables of a rule whose ``matchFeatures`` hold, be its ``matchAny`` what it may.
+
+    Raises:
+        RuleError: the template of variables cannot be expanded.
+    """
+    if rule.vars_template is None:
+        return rule.source.vars
+    elements = _elements(rule.match_features, facts, matched)
+    return {**_expand(rule.vars_template, elements, templates), **rule.source.vars}
+
+
+def _expand(template: Template | None, elements: Elements, templates: TemplateEngine | None) -> Mapping[str, str]:
+    if template is None:
+        return {}
+    return template.expand(elements) if templates is None else templates.expand(template.text, elements)
 
 
 def _decide_expanding(rule: CompiledRule, ask: Ask, expand: Callable[[Sequence[CompiledTerm]], None]) -> Answer:

@@ -25,13 +25,14 @@ class Findings:
     reads, equal keys, further documents. *Notices* are good to know and refuse nothing.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *, max_patterns: int = MAX_PATTERNS) -> None:
+        """``max_patterns`` is how many regular expressions may still need RE2."""
         self.source = source
+        self.patterns_left = max_patterns
         self._wrong: list[Problem] = []
         self._lax: list[Problem] = []
         self._notices: list[Problem] = []
         self._part: list[Problem] = []
-        self._patterns = 0
 
     def problem(self, line: int, path: str, message: str, hint: str = "") -> None:
         """Note what makes a part unreadable."""
@@ -51,10 +52,11 @@ class Findings:
 
     def spend_pattern(self, line: int, path: str) -> bool:
         """Count one regular expression that needs RE2; ``False``, and a problem, beyond the limit."""
-        self._patterns += 1
-        if self._patterns > MAX_PATTERNS:
+        if not self.patterns_left:
             self.problem(line, path, f"the document has more than {MAX_PATTERNS:,} regular expressions")
-        return self._patterns <= MAX_PATTERNS
+            return False
+        self.patterns_left -= 1
+        return True
 
     def read_part(self, read: Callable[[], _Read]) -> tuple[_Read, tuple[Problem, ...]]:
         """A part, and the problems that make it unreadable; what stands around it does not become unreadable by them."""
@@ -79,16 +81,19 @@ class Findings:
         """What is passed over and what is good to know, in the order of the document."""
         return _in_order([*self._lax, *self._notices])
 
+    @property
+    def objections(self) -> tuple[Problem, ...]:
+        """What a validation refuses, in the order of the document."""
+        return _in_order([*self._wrong, *self._lax])
+
     def refuse(self, *, strict: bool) -> None:
         """Raise if the document is of no use, or if a validation refuses it.
 
         Raises:
             DocumentError: something outside of every part is wrong; or ``strict``, and anything is wrong or lax.
         """
-        if strict and (self._wrong or self._lax):
-            raise DocumentError(self.source, _in_order([*self._wrong, *self._lax]))
-        if self._part:
-            raise DocumentError(self.source, self.problems)
+        if found := self.objections if strict else self.problems if self._part else ():
+            raise DocumentError(self.source, found)
 
     def _add(self, kept: list[Problem], line: int, path: str, message: str, hint: str) -> Problem:
         problem = Problem(self.source, line, _printable(path), _printable(message), _printable(hint))

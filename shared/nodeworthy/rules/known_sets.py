@@ -10,12 +10,54 @@ _NETWORK = ("name", "operstate", "speed", "mtu", "sriov_numvfs", "sriov_totalvfs
 _PCI = ("class", "vendor", "device", "subsystem_vendor", "subsystem_device")
 _PCI_OPTIONAL = ("sriov_totalvfs", "iommu_group/type", "iommu/intel-iommu/version")
 
+_SYSCTLS = (
+    "abi.cp15_barrier abi.setend abi.swp crypto.fips_enabled fs.aio-max-nr fs.file-max"
+    " fs.inotify.max_queued_events fs.inotify.max_user_instances fs.inotify.max_user_watches fs.nr_open"
+    " fs.pipe-max-size kernel.apparmor_restrict_unprivileged_userns kernel.cap_last_cap kernel.dmesg_restrict"
+    " kernel.io_uring_disabled kernel.kptr_restrict kernel.modules_disabled kernel.numa_balancing"
+    " kernel.perf_event_paranoid kernel.pid_max kernel.randomize_va_space kernel.sched_rt_runtime_us"
+    " kernel.seccomp.actions_avail kernel.unprivileged_bpf_disabled kernel.unprivileged_userns_clone"
+    " kernel.yama.ptrace_scope net.bridge.bridge-nf-call-iptables net.core.bpf_jit_enable net.core.rmem_max"
+    " net.core.somaxconn net.core.wmem_max net.ipv4.ip_forward net.ipv4.ip_local_port_range"
+    " net.ipv4.ip_unprivileged_port_start net.ipv4.ping_group_range net.ipv4.tcp_available_congestion_control"
+    " net.ipv4.tcp_congestion_control net.ipv6.conf.all.disable_ipv6 user.max_user_namespaces vm.max_map_count"
+    " vm.memfd_noexec vm.mmap_min_addr vm.overcommit_memory"
+    " vm.overcommit_ratio vm.unprivileged_userfaultfd"
+)
+_RUNTIMES = ("containerd", "cri-o", "docker", "podman")
+
 KNOWN_SETS: Mapping[str, tuple[str, ...]] = {
+    "accel.conflict": ("vendor", "module", "other_library", "library", "path", "text"),
+    "accel.device": (
+        "kind",
+        "vendor",
+        "vendor_id",
+        "device_id",
+        "model",
+        "driver",
+        "driver_version",
+        "firmware",
+        "address",
+        "form",
+        "numa_node",
+        "device_nodes",
+        "health",
+        "health_reason",
+        "memory_bytes",
+        "gfx_target",
+        "compute_partition",
+        "mig_devices",
+        "vgpu_host",
+    ),
+    "accel.driver": ("vendor", "where", "name", "version", "flavor", "path"),
+    "cpu.address": ("virtual_bits", "physical_bits"),
     "cpu.coprocessor": ("nx_gzip",),
     "cpu.cpuid": (),
     "cpu.cstate": ("enabled",),
-    "cpu.group": ("cpus", "kind", "vendor", "family", "model", "implementer", "part", "variant"),
-    "cpu.model": ("vendor_id", "family", "id", "hypervisor"),
+    "cpu.execution": ("aarch32", "ia32", "kvm.capable", "kvm.usable"),
+    "cpu.group": ("cpus", "kind", "vendor", "family", "model", "implementer", "part", "variant", "name"),
+    "cpu.hwcap": (),
+    "cpu.model": ("vendor_id", "family", "id", "hypervisor", "vendor", "name", "stepping", "microcode"),
     "cpu.pstate": ("status", "turbo", "scaling_governor"),
     "cpu.rdt": (),
     "cpu.security": (),
@@ -25,28 +67,69 @@ KNOWN_SETS: Mapping[str, tuple[str, ...]] = {
     "fake.attribute": (),
     "fake.flag": (),
     "fake.instance": (),
+    "kernel.availablemodule": (),
+    "kernel.binfmt": (
+        "name",
+        "enabled",
+        "interpreter",
+        "flags",
+        "offset",
+        "magic",
+        "mask",
+        "extension",
+        "machine",
+        "architecture",
+    ),
+    "kernel.cgroup": (),
     "kernel.config": (),
     "kernel.enabledmodule": (),
     "kernel.kvm": ("enabled",),
     "kernel.loadedmodule": (),
     "kernel.module": (),
+    "kernel.moduleinfo": ("name", "version", "loaded", "builtin", "available"),
+    "kernel.security": (),
     "kernel.selinux": ("enabled",),
+    "kernel.sysctl": tuple(_SYSCTLS.split()),
     "kernel.version": ("full", "major", "minor", "revision", "raw"),
     "local.feature": (),
     "local.label": (),
     "memory.hugepages": (),
     "memory.numa": ("is_numa", "node_count", "memory_only_node_count"),
     "memory.nv": ("name", "devtype", "mode"),
+    "memory.page": ("size",),
     "memory.swap": ("enabled",),
     "network.device": _NETWORK,
+    "network.rdma": (
+        "name",
+        "node_type",
+        "firmware",
+        "hca_type",
+        "driver",
+        "port",
+        "link_layer",
+        "rate",
+        "state",
+    ),
     "network.virtual": _NETWORK[:4],
     "pci.device": _PCI + _PCI_OPTIONAL,
+    "programs.label": (),
     "rule.matched": (),
-    "storage.block": ("name", "dax", "rotational", "nr_zones", "zoned"),
+    "storage.block": ("name", "dax", "rotational", "nr_zones", "zoned", "model", "size", "transport"),
     "system.architecture": ("architecture", "machine", "bits", "endianness"),
+    "system.device": (),
     "system.dmiid": (),
+    "system.init": ("name", "command", "version"),
+    "system.library": ("name", "path", "version", "symbol_version", "architecture"),
     "system.name": ("nodename",),
     "system.osrelease": (),
+    "system.runtime": (
+        *_RUNTIMES,
+        *(f"{name}.socket" for name in _RUNTIMES),
+        "crun",
+        "libseccomp",
+        "nvidia-container-runtime",
+        "runc",
+    ),
     "usb.device": ("class", "vendor", "device", "serial"),
 }
 """Set to its elements; empty where anything may be an element, or where their number is large.
@@ -56,9 +139,17 @@ the sets and the recorded machines of the detector.
 """
 
 
+_OF_PROGRAMS = "programs."
+"""Each program of sources.d has a set under its own name."""
+
+
+_NEAR = 0.75
+"""How alike two names must be (difflib's ratio) for one to be a slip of the pen of the other."""
+
+
 def is_known_set(name: str) -> bool:
     """Whether nodeworthy or NFD has a set of this name; case does not matter."""
-    return name.lower() in KNOWN_SETS
+    return name.lower() in KNOWN_SETS or name.lower().startswith(_OF_PROGRAMS)
 
 
 def is_known_element(set_name: str, element: str) -> bool:
@@ -71,5 +162,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that was probably meant; empty if none is near."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower(), list(known), 1)
+    near = get_close_matches(name.lower(), list(known), 1, _NEAR)
     return near[0] if near else ""

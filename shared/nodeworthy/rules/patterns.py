@@ -5,6 +5,7 @@ RE2 needs time linear in the text, whatever the pattern; lookaround and back-ref
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from nodeworthy.errors import RuleError
 from nodeworthy.features import clean_text
@@ -50,7 +51,12 @@ def _with_python(search: Callable[[str], object], pattern: str) -> Callable[[str
     return test
 
 
-def _compile_re2(pattern: str) -> Callable[[str], bool]:
+def compile_re2(pattern: str, *, captures: bool = False) -> Any:  # noqa: ANN401 # re2 has no types
+    """RE2's own object for a pattern, which works on bytes; ``captures`` says whether anybody asks for its groups.
+
+    Raises:
+        RuleError: the pattern is none in RE2's language.
+    """
     # 2 MB, and only some rules need it.
     import re2
 
@@ -59,15 +65,18 @@ def _compile_re2(pattern: str) -> Callable[[str], bool]:
         raise _bad_pattern(pattern, r"\C is not allowed")
     options = re2.Options()
     options.log_errors = False
-    options.never_capture = True
+    options.never_capture = not captures
     options.max_mem = MAX_PATTERN_MEMORY
     try:
-        compiled = re2.compile(pattern.encode(), options)
+        return re2.compile(pattern.encode(), options)
     except UnicodeEncodeError as error:
         raise _bad_pattern(pattern, "it is not Unicode text") from error
     except re2.error as error:
         raise _bad_pattern(pattern, _reason(error)) from error
-    search = compiled.search
+
+
+def _compile_re2(pattern: str) -> Callable[[str], bool]:
+    search = compile_re2(pattern).search
 
     def test(text: str) -> bool:
         return search(clean_text(text).encode()) is not None

@@ -9,6 +9,9 @@ from nodeworthy.rules.records import Taint
 DEFAULT_PREFIX = "feature.node.kubernetes.io/"
 """NFD's namespace for names that are written without one."""
 
+AUTO_PREFIX = "nodeworthy.io/auto-prefix"
+"""The annotation by which an object of rules does without the default prefix: ``"false"``."""
+
 
 def add_default_prefix(names: Mapping[str, str]) -> dict[str, str]:
     """The map with the default prefix on every name that has none; where both spellings are there, the full one wins."""

@@ -95,7 +95,7 @@ class UnreadableRule(msgspec.Struct, frozen=True):
 
 
 class RuleDocument(msgspec.Struct, frozen=True):
-    """The rules of one NodeFeatureRule, NodeFeatureGroup or file of worker rules.
+    """The rules of one NodeFeatureRule, NodeFeatureGroup or list of worker rules.
 
     ``problems`` are what a validation refuses (rules left out, bad values of rules that run); ``notices`` are what it is
     good to know (short forms, fields that nobody reads).
@@ -105,6 +105,27 @@ class RuleDocument(msgspec.Struct, frozen=True):
     name: str
     rules: tuple[Rule | UnreadableRule, ...]
     problems: tuple[Problem, ...] = ()
+    notices: tuple[Problem, ...] = ()
+    annotations: Mapping[str, str] = {}
+    """``metadata.annotations``, as far as they are text."""
+    line: int = 0
+    """Where it begins; 0 where that is not known."""
+    auto_prefix: bool = True
+    """Whether the object leaves its short names to the default prefix."""
+
+
+class UnreadableDocument(msgspec.Struct, frozen=True):
+    """A document of a file that cannot be used, and may hold any rule; the documents around it are."""
+
+    name: str
+    """The object's name, as far as it is known."""
+    problems: tuple[Problem, ...]
+
+
+class RuleFile(msgspec.Struct, frozen=True):
+    """The documents of one file, in order; objects of other kinds are passed over, and ``notices`` tell it."""
+
+    documents: tuple[RuleDocument | UnreadableDocument, ...]
     notices: tuple[Problem, ...] = ()
 
 

@@ -8,9 +8,17 @@ from typing import NamedTuple
 
 import msgspec
 
+from nodeworthy.errors import RuleError
 from nodeworthy.rules.back_references import BackReferences
 from nodeworthy.rules.compiled import MATCHED_SET, CompiledRule, compile_rule
-from nodeworthy.rules.evaluation import Facts, RuleResult, evaluate_in_chain, look_up, unreadable_reason
+from nodeworthy.rules.evaluation import (
+    Facts,
+    RuleResult,
+    evaluate_in_chain,
+    look_up,
+    required_variables,
+    unreadable_reason,
+)
 from nodeworthy.rules.judging import Judgement, judge_term
 from nodeworthy.rules.matching import CompiledTerm
 from nodeworthy.rules.observations import describe
@@ -128,12 +136,18 @@ class _Reporter:
             self.matched.doubt_all(source.name)
         elif required is Outcome.FALSE:
             self.matched.feed()
-        elif source.vars_template:
+        elif source.vars_template and Outcome.UNKNOWN in (result.outcome, required):
             self.matched.doubt_all(source.name)
         elif required is Outcome.TRUE:
-            self.matched.feed(source.vars)
+            self.feed_required(rule)
         else:
             self.matched.doubt(source.name, source.vars)
+
+    def feed_required(self, rule: CompiledRule) -> None:
+        try:
+            self.matched.feed(required_variables(rule, self.facts, self.matched, self.templates))
+        except RuleError:
+            self.matched.doubt_all(rule.source.name)
 
 
 class _JudgedTerm(NamedTuple):

@@ -1,6 +1,6 @@
 """Rules and their terms, read from a document's tree."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from nodeworthy.rules.fields import (
     has_fields,
@@ -13,9 +13,11 @@ from nodeworthy.rules.fields import (
     read_text_map,
 )
 from nodeworthy.rules.findings import Findings
+from nodeworthy.rules.flag_sets import asks_value_of_flag, flag_form
 from nodeworthy.rules.known_sets import KNOWN_SETS, is_known_element, is_known_set, nearest
-from nodeworthy.rules.records import Rule, Taint, Term, UnreadableRule
+from nodeworthy.rules.records import Expression, Rule, Taint, Term, UnreadableRule
 from nodeworthy.rules.short_forms import read_expression, read_expressions
+from nodeworthy.rules.templates import Template
 from nodeworthy.rules.timestamps import is_timestamp
 from nodeworthy.rules.trees import Node, ScalarNode
 
@@ -48,6 +50,9 @@ def _read_rule(node: Node, path: str, known: tuple[str, ...], findings: Findings
     def text(name: str) -> str:
         return read_text(fields.get(name), join(path, name), findings)
 
+    def template(name: str) -> str:
+        return _read_template(fields.get(name), join(path, name), findings)
+
     def text_map(name: str) -> dict[str, str]:
         return read_text_map(fields.get(name), join(path, name), findings)
 
@@ -61,9 +66,9 @@ def _read_rule(node: Node, path: str, known: tuple[str, ...], findings: Findings
             for item, place in read_items(fields.get("matchAny"), join(path, "matchAny"), findings)
         ),
         labels=text_map("labels"),
-        labels_template=text("labelsTemplate"),
+        labels_template=template("labelsTemplate"),
         vars=text_map("vars"),
-        vars_template=text("varsTemplate"),
+        vars_template=template("varsTemplate"),
         annotations=text_map("annotations"),
         extended_resources=text_map("extendedResources"),
         taints=tuple(
@@ -71,6 +76,15 @@ def _read_rule(node: Node, path: str, known: tuple[str, ...], findings: Findings
             for item, place in read_items(fields.get("taints"), join(path, "taints"), findings)
         ),
     )
+
+
+def _read_template(node: Node | None, path: str, findings: Findings) -> str:
+    text = read_text(node, path, findings)
+    problem = Template(text).problem() if text else None
+    if node is not None and problem is not None:
+        # NFD finds it where the rule matches and the template is expanded; the rule is in error there and not before.
+        findings.bad_value(node.line, path, str(problem), problem.todo)
+    return text
 
 
 def _read_element(node: Node, path: str, findings: Findings) -> tuple[Term, ...]:
@@ -87,7 +101,7 @@ def _read_term(node: Node, path: str, findings: Findings) -> Term:
     feature = _read_feature(node, fields.get("feature"), join(path, "feature"), findings)
     expressions = read_expressions(fields.get("matchExpressions"), join(path, "matchExpressions"), findings)
     _check_elements(
-        fields.get("matchExpressions"), join(path, "matchExpressions"), feature, expressions or (), findings
+        fields.get("matchExpressions"), join(path, "matchExpressions"), feature, expressions or {}, findings
     )
     name = fields.get("matchName")
     return Term(
@@ -110,8 +124,13 @@ def _read_feature(term: Node, node: Node | None, path: str, findings: Findings) 
     return feature
 
 
-def _check_elements(node: Node | None, path: str, feature: str, names: Iterable[str], findings: Findings) -> None:
-    for name in names:
+def _check_elements(
+    node: Node | None, path: str, feature: str, expressions: Mapping[str, Expression], findings: Findings
+) -> None:
+    for name, expression in expressions.items():
+        if node is not None and asks_value_of_flag(feature, name, expression):
+            said = f"{name[:80]} is a flag of {feature}: it has no value, so this never holds"
+            findings.notice(line_of(name, node, {}), join(path, name[:80]), said, f"write {flag_form(expression)}")
         if node is not None and not is_known_element(feature, name):
             known = KNOWN_SETS[feature.lower()]
             near = nearest(name, known)

@@ -8,6 +8,7 @@ written in the same way. Quoted text is never touched. The behaviour was observe
 import math
 import re
 import struct
+from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -103,6 +104,19 @@ def write_float(value: float) -> str:
     if _EXPONENT_BELOW <= int(exponent) < _EXPONENT_FROM:
         return _plain(mantissa, int(exponent))
     return f"{mantissa}e{exponent}"
+
+
+def write_alone(scalar: Scalar) -> str:
+    """The text of a scalar that stands alone, as an expression or as its ``value``, where NFD reads worker rules.
+
+    There a number passes through 64 bits and is written without an exponent (NFD, source/custom/api/expression.go).
+
+    >>> write_alone(parse_plain("123456789012345678")), write_alone(parse_plain("1e3")), write_alone(parse_plain("1.50"))
+    ('123456789012345680', '1000', '1.5')
+    """
+    if scalar.number is None:
+        return scalar.text
+    return f"{Decimal(repr(float(scalar.number))):f}".removesuffix(".0")
 
 
 def _plain(mantissa: str, exponent: int) -> str:

@@ -16,7 +16,7 @@ from nodeworthy.rules.findings import Findings
 from nodeworthy.rules.operators import value_error
 from nodeworthy.rules.patterns import needs_re2
 from nodeworthy.rules.records import Expression, Operator
-from nodeworthy.rules.scalars import Kind
+from nodeworthy.rules.scalars import Kind, write_alone
 from nodeworthy.rules.trees import MappingNode, Node, ScalarNode, SequenceNode
 
 _FIELDS = ("op", "value", "type")
@@ -59,7 +59,7 @@ def read_expression(node: Node, path: str, findings: Findings, line: int = 0) ->
         expression = _EXISTS
         _notice(expression, line, path, findings)
     else:
-        expression = Expression(Operator.IN, (node.scalar.text,))
+        expression = Expression(Operator.IN, (_read_alone(node, path, findings),))
         _notice(expression, line, path, findings)
     if findings.problems_in_part == before:
         _check_values(expression, line, path, findings)
@@ -140,7 +140,7 @@ def _read_operator_key(key: str, node: MappingNode, path: str, findings: Finding
     expression = Expression(
         operator, values, read_text(kind, join(path, "type"), findings), reads_flags=operator in _READS_FLAGS
     )
-    _notice(expression, node.lines.get(key, node.line), path, findings)
+    _notice(expression, node.lines.get(key, node.line), path, findings, is_keyed=True)
     return expression
 
 
@@ -163,19 +163,31 @@ def _read_values(node: Node | None, path: str, findings: Findings, *, quiet: boo
         return ()
     if not quiet:
         findings.notice(node.line, path, "a value that is no list is read as a list of one", "put it into brackets")
-    return (_read_value(node, path, findings),)
+    return (_read_alone(node, path, findings),)
+
+
+def _read_alone(node: Node, path: str, findings: Findings) -> str:
+    """The text of a scalar where a list is wanted; NFD writes its numbers in another way than those in lists."""
+    if not isinstance(node, ScalarNode) or node.exact:
+        return read_text(node, path, findings)
+    text = write_alone(node.scalar)
+    _tell_rewritten(node, text, path, findings)
+    return text
 
 
 def _read_value(node: Node, path: str, findings: Findings) -> str:
-    """The text of one value; told where YAML makes another one of what is written, which few authors mean."""
     text = read_text(node, path, findings)
-    if isinstance(node, ScalarNode) and node.scalar.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT):
-        written = node.written
-        if written and written != text:
-            findings.notice(
-                node.line, path, f"{written} without quotes is read as {text}", f'write "{written}" for the text'
-            )
+    if isinstance(node, ScalarNode):
+        _tell_rewritten(node, text, path, findings)
     return text
+
+
+def _tell_rewritten(node: ScalarNode, text: str, path: str, findings: Findings) -> None:
+    """Tell where YAML makes another text of what is written, which few authors mean."""
+    is_rewritten = node.scalar.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT) and node.written not in ("", text)
+    if is_rewritten:
+        said = f"{node.written[:80]} without quotes is read as {text[:80]}"
+        findings.notice(node.line, path, said, f'write "{node.written[:80]}" for the text')
 
 
 def _read_names(node: SequenceNode, path: str, findings: Findings) -> dict[str, Expression]:
@@ -189,7 +201,9 @@ def _read_names(node: SequenceNode, path: str, findings: Findings) -> dict[str, 
     return expressions
 
 
-def _notice(expression: Expression, line: int, path: str, findings: Findings, name: str = "") -> None:
+def _notice(
+    expression: Expression, line: int, path: str, findings: Findings, name: str = "", *, is_keyed: bool = False
+) -> None:
     written = write_expression(expression)
     if name:
         written = f"{name[:80]}: {written}"
@@ -198,4 +212,6 @@ def _notice(expression: Expression, line: int, path: str, findings: Findings, na
         present = "true" in expression.values if expression.operator is Operator.IN else None
         flag = {True: "{op: Exists}", False: "{op: DoesNotExist}"}.get(present) if present is not None else None
         hint += f"; for a flag it is {flag}" if flag and len(expression.values) == 1 else ""
-    findings.notice(line, path, "this is a short form, which NFD does not take here", hint)
+    # NFD never takes an operator as the key, and its own short forms in worker rules only.
+    takes = "which NFD does not take" if is_keyed else "which NFD takes in worker rules only"
+    findings.notice(line, path, f"this is a short form, {takes}", hint)

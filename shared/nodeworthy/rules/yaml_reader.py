@@ -2,10 +2,11 @@
 
 It works on libyaml's events, so that every limit holds while reading and not after: bytes, depth, and nodes, where an alias
 counts as often as it is used (a few hundred bytes of aliases can stand for a billion nodes). Only the first document of a
-file is read, and of equal keys the last one counts, as in NFD; both are reported.
+file is read by :func:`read_yaml`, and of equal keys the last one counts, as in NFD; both are reported.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -28,18 +29,55 @@ def read_yaml(data: bytes | str, findings: Findings) -> Node:
     Raises:
         DocumentError: the text is no YAML, or passes a limit.
     """
+    composer = _open(data, findings)
+    with _yaml_errors(findings.source):
+        return composer.compose()
+
+
+def read_yaml_documents(data: bytes | str, source: str) -> Iterator[tuple[Node, Findings]]:
+    """Every document of a text, each with findings of its own; an empty one is a null scalar.
+
+    The limits hold for the whole text: bytes, nodes, and regular expressions that need RE2, as far as whoever reads a
+    document counts them in its findings before asking for the next one.
+
+    Raises:
+        DocumentError: what follows is no YAML, or passes a limit; the documents before it were good.
+    """
+    findings = Findings(source)
+    composer = _open(data, findings)
+    with _yaml_errors(source):
+        composer.begin()
+    while True:
+        with _yaml_errors(source):
+            node = composer.next_document()
+        if node is None:
+            return
+        yield node, findings
+        findings = composer.findings = Findings(source, max_patterns=findings.patterns_left)
+
+
+def _open(data: bytes | str, findings: Findings) -> "_Composer":
     # 3 MB, and only documents need it.
     import yaml
 
     text = _decode(data, findings.source)
+    with _yaml_errors(findings.source):
+        return _Composer(yaml.CSafeLoader(text), findings)
+
+
+@contextmanager
+def _yaml_errors(source: str) -> Iterator[None]:
+    """Turn the errors of the YAML library into one of ours."""
+    import yaml
+
     try:
-        return _Composer(yaml.CSafeLoader(text), findings).compose()
+        yield
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
-        raise tree_error(findings.source, line, f"this is not YAML: {error.problem or error.context}") from error
+        raise tree_error(source, line, f"this is not YAML: {error.problem or error.context}") from error
     except (yaml.YAMLError, UnicodeError) as error:
-        raise tree_error(findings.source, 0, f"this is not YAML: {str(error).splitlines()[0]}") from error
+        raise tree_error(source, 0, f"this is not YAML: {str(error).splitlines()[0]}") from error
 
 
 def _decode(data: bytes | str, source: str) -> str:
@@ -55,7 +93,7 @@ def _decode(data: bytes | str, source: str) -> str:
 
 
 class _Composer:
-    """Builds the tree of the first document from a loader's events."""
+    """Builds the trees of documents from a loader's events."""
 
     def __init__(self, loader: Any, findings: Findings) -> None:  # noqa: ANN401 # yaml's C loader has no type
         import yaml
@@ -67,13 +105,25 @@ class _Composer:
         self.nodes = 0
 
     def compose(self) -> Node:
-        self.loader.get_event()
-        if self.loader.check_event(self.yaml.StreamEndEvent):
+        """The first document."""
+        self.begin()
+        root = self.next_document()
+        if root is None:
             return ScalarNode(1, Scalar(Kind.NULL, ""))
+        self.report_further_documents()
+        return root
+
+    def begin(self) -> None:
         self.loader.get_event()
+
+    def next_document(self) -> Node | None:
+        """The next document, or ``None`` at the end of the text."""
+        if self.loader.check_event(self.yaml.StreamEndEvent):
+            return None
+        self.loader.get_event()
+        self.anchors.clear()
         root = self.node(self.loader.get_event(), "", 1)
         self.loader.get_event()
-        self.report_further_documents()
         return root
 
     def report_further_documents(self) -> None:

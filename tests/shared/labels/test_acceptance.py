@@ -30,6 +30,7 @@ KINDS = {
     "extendedResources": RejectedKind.EXTENDED_RESOURCE,
 }
 
+
 def want(case: dict[str, Any]) -> Any:
     given, config = case["input"], case["input"].get("config", {})
     settings = LabelSettings(
@@ -104,7 +105,7 @@ def clean(key: str) -> str:
     return "feature.node.kubernetes.io" if prefix == "feature.node.kubernetes.io" and name in {"", ".", ".."} else key
 
 
-def test_what_differs_from_nfd_is_refused_with_its_reason() -> None:
+def test_l9_what_differs_from_nfd_is_refused_with_its_reason() -> None:
     extra = compile_acceptance(AcceptanceSettings(extra_namespaces=frozenset({"foo.kubernetes.io"})))
     assert "the value must be" in str(extra.find_problem(RejectedKind.LABEL, "foo.kubernetes.io/x", "a b"))
     assert extra.find_problem(RejectedKind.LABEL, "foo.kubernetes.io/x", "a") is None

@@ -1,6 +1,6 @@
 from nodeworthy.errors import Problem
 from nodeworthy.labels import Claims, Giver, GiverKind, RuleObject, compile_chain
-from nodeworthy.rules import Expression, Operator, Rule, Term, UnreadableRule
+from nodeworthy.rules import Expression, Operator, Rule, Taint, Term, UnreadableRule
 
 PREFIX = "feature.node.kubernetes.io/"
 EXISTS = Expression(Operator.EXISTS)
@@ -74,3 +74,35 @@ def test_what_cannot_be_read_stands_in_its_place_and_claims_anything() -> None:
 def test_a_name_of_any_length_is_cut_before_it_is_remembered() -> None:
     (link,) = compile_chain([RuleObject("o" * 9999, (Rule("r" * 9999),))]).rules
     assert (len(link.giver.name), len(link.giver.part)) == (253, 253)
+
+
+def test_an_object_without_the_prefix_claims_its_names_as_they_are_written() -> None:
+    taints = (Taint("x.org/t", "NoSchedule"),)
+    rule = Rule("r", labels={"a": "1"}, annotations={"b": "1"}, extended_resources={"c": "1"}, taints=taints)
+    with_prefix, without = compile_chain([RuleObject("a", (rule,)), RuleObject("b", (rule,), auto_prefix=False)]).rules
+    assert without.claims == Claims(
+        {"a": "1"},
+        annotations=frozenset({"b"}),
+        extended_resources=frozenset({"c"}),
+        taints=frozenset({"x.org/t"}),
+    )
+    assert with_prefix.claims.annotations == frozenset({f"{PREFIX}b"})
+    assert (dict(with_prefix.full_names({"a": "1"})), without.full_names({"a": "1"})) == (
+        {f"{PREFIX}a": "1"},
+        {"a": "1"},
+    )
+
+
+def test_a_rule_keeps_its_place_in_nfds_order_when_its_object_runs_later() -> None:
+    objects = [
+        RuleObject("b", (Rule("p", vars={"v": "1"}), Rule("q"))),
+        RuleObject("a", (Rule("c", reads("rule.matched", "v")),)),
+        RuleObject("", unreadable="it is not YAML", source="broken.yaml"),
+    ]
+    links = compile_chain(objects).rules
+    assert [(link.giver.name, link.giver.part, link.place) for link in links] == [
+        ("", "broken.yaml", 0),
+        ("b", "p", 2),
+        ("b", "q", 3),
+        ("a", "c", 1),
+    ]

@@ -11,12 +11,15 @@ from nodeworthy.labels import (
     LabelEntry,
     LabelMemory,
     LabelPolicy,
+    LabelSettings,
     LabelState,
     NodeLabels,
+    OutputSettings,
     Plan,
     RuleObject,
     WantedLabels,
     compile_chain,
+    compile_policy,
     reconcile,
     want_labels,
 )
@@ -285,6 +288,21 @@ def test_a_foreign_label_with_another_value_is_a_conflict_and_left_alone(node: N
     assert (entry.value, entry.live, entry.owners) == ("1", "mine", ("kubectl",))
     assert entry.reason == "it has the value 'mine' by kubectl"
     assert plan.apply == {J: "1"}
+
+
+def test_r20_a_foreign_label_stays_and_is_a_conflict_while_our_own_is_updated(node: Node) -> None:
+    node.live[K] = "old"
+    node.step([on("a.a", k="new", y="1")], "a.a")
+    plan = node.step([on("a.a", k="new", y="2")], "a.a")
+    assert (plan.set, node.live) == ({"x.org/y": "2"}, {K: "old", "x.org/y": "2"})
+    assert node.state(K) is LabelState.CONFLICT
+
+
+def test_labels_that_are_switched_off_go_also_those_in_doubt(node: Node) -> None:
+    node.step([A, B], "a.a", "b.b")
+    node.policy = compile_policy(LabelSettings(outputs=OutputSettings(labels=False)))
+    node.step([A, B], "a.a", unknown=["b.b"])
+    assert node.live == {}
 
 
 def test_a_foreign_label_that_goes_makes_room_for_ours(node: Node) -> None:

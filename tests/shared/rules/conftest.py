@@ -1,6 +1,6 @@
 """Oracle cases as parameters, and what the tests of the rule language share.
 
-A test that takes ``rule_case``, ``rules_case``, ``group_case``, ``matrix_case`` or ``compat_case`` runs once for each case
+A test that takes ``rule_case``, ``compat_case`` and so on, for one of :data:`KINDS`, runs once for each case
 of that kind (tests/data/oracle/README.md), under the case's id.
 """
 
@@ -14,7 +14,7 @@ import pytest
 from nodeworthy.features import Snapshot, read_document
 
 ORACLE = Path(__file__).parents[2] / "data" / "oracle"
-KINDS = ("rule", "rules", "group", "matrix", "compat")
+KINDS = ("rule", "rules", "group", "matrix", "compat", "nfr", "custom", "template")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -24,15 +24,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def oracle_parameters(kind: str) -> list[Any]:
-    waiting = {line for line in (ORACLE / "needs_templates.txt").read_text().splitlines() if not line.startswith("#")}
-    wait = pytest.mark.xfail(strict=True, raises=AssertionError, reason="needs templates")
     # Not splitlines: some cases hold other characters that Python takes for ends of lines.
     cases = (json.loads(line) for line in (ORACLE / "cases.jsonl").read_text().strip().split("\n"))
-    return [
-        pytest.param(case, id=case["id"], marks=[wait] if case["id"] in waiting else [])
-        for case in cases
-        if case["kind"] == kind
-    ]
+    return [pytest.param(case, id=case["id"]) for case in cases if case["kind"] == kind]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,12 @@ import pytest
 
 from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot
 from nodeworthy.rules import (
+    CompatibilitySet,
+    CompatibilitySpec,
     Outcome,
+    Rule,
+    RuleDocument,
+    UnreadableRule,
     compile_rules,
     evaluate_chain,
     read_compatibility_spec,
@@ -190,6 +195,76 @@ def test_e3_only_a_node_with_both_flags_is_labelled(version: str) -> None:
     assert notices[0] == "apiVersion: write nfd.k8s-sigs.io/v1alpha1"
     assert [notice.partition(":")[0] for notice in notices[1:]] == ["AVX512F", "AVX512BW"]
     assert all("{op: Exists}" in notice for notice in notices[1:])
+
+
+E3_RULES = """
+- name: cpu-avx512-ready
+  matchFeatures:
+  - feature: cpu.cpuid
+    matchExpressions:
+      AVX512F: { in: ["true"] }
+      AVX512BW: { in: ["true"] }
+"""
+
+
+def in_document(kind: str) -> tuple[Rule | UnreadableRule, ...]:
+    """The rules of example E3 in a document of this kind; each short form is told once, with the form to write."""
+    rules = E3_RULES.replace("\n", "\n  ").rstrip()
+    document: RuleDocument | CompatibilitySpec
+    if kind == "specification":
+        text = f"version: v1alpha1\ncompatibilities:\n- rules:{rules}\n"
+        document = read_compatibility_spec(text, "file", strict=True)
+        (one,) = document.compatibilities
+        found = one.rules
+    elif kind == "worker rules":
+        document = read_rule_document(E3_RULES, "file", strict=True)
+        found = document.rules
+    else:
+        field = {"NodeFeatureRule": "rules", "NodeFeatureGroup": "featureGroupRules"}[kind]
+        head = f"apiVersion: nfd.k8s-sigs.io/v1alpha1\nkind: {kind}\nmetadata: {{name: n}}\nspec:\n  {field}:"
+        document = read_rule_document(head + rules, "file", strict=True)
+        found = document.rules
+    hint = 'the long form is {op: In, value: ["true"]}; for a flag it is {op: Exists}'
+    assert [(notice.path.rpartition(".")[2], notice.hint) for notice in document.notices] == [
+        ("AVX512F", hint), ("AVX512BW", hint),
+    ]  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("kind", ["NodeFeatureRule", "NodeFeatureGroup", "worker rules", "specification"])
+def test_e3_only_both_flags_match_in_every_kind_of_document(kind: str) -> None:
+    rules = in_document(kind)
+    nodes = [{"AVX512F", "AVX512BW"}, {"AVX512F"}, {"AVX512BW"}, set[str]()]
+    snapshots = [Snapshot({"cpu.cpuid": FeatureSet(flags=frozenset(flags))}) for flags in nodes]
+    assert [evaluate_chain(compile_rules(rules), facts).results[0].outcome.value for facts in snapshots] == [
+        "true", "false", "false", "false",
+    ]  # fmt: skip
+    reports = [report_sets([CompatibilitySet(rules)], facts)[0].outcome.value for facts in snapshots]
+    assert reports == ["true", "false", "false", "false"]
+
+
+def test_r7_the_long_form_with_a_value_keeps_nfds_verdict_on_a_flag_and_is_told() -> None:
+    text = E3_RULES.replace('{ in: ["true"] }', '{ op: In, value: ["true"] }')
+    document = read_rule_document(text, "file", strict=True)
+    both = Snapshot({"cpu.cpuid": FeatureSet(flags=frozenset({"AVX512F", "AVX512BW"}))})
+    assert evaluate_chain(compile_rules(document.rules), both).results[0].outcome is Outcome.FALSE
+    said = "AVX512F is a flag of cpu.cpuid: it has no value, so this never holds"
+    assert (document.notices[0].message, document.notices[0].hint) == (said, "write {op: Exists}")
+
+
+def test_r10_a_set_that_nobody_publishes_is_told_and_its_rule_does_not_match() -> None:
+    text = "- {name: r, matchFeatures: [{feature: kubernetes.label}]}"
+    document = read_rule_document(text, "file", strict=True)
+    (notice,) = document.notices
+    assert notice.message == "no source of nodeworthy or NFD delivers the set kubernetes.label"
+    assert evaluate_chain(compile_rules(document.rules), FACTS).results[0].outcome is Outcome.FALSE
+
+
+def test_r9_a_regular_expression_is_searched_for() -> None:
+    facts = Snapshot({"lab.x": FeatureSet(attributes={"k": "15"})})
+    rule = "matchFeatures: [{{feature: lab.x, matchExpressions: {{k: {{op: InRegexp, value: ['{pattern}']}}}}}}]"
+    outcomes = [outcome(rule.format(pattern=pattern), facts) for pattern in ("5", "^5", "^15$", "[")]
+    assert outcomes == ["true", "false", "true", "error"]
 
 
 def test_e3_the_same_in_an_artifact_is_no_false_compatible() -> None:

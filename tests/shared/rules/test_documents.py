@@ -239,18 +239,52 @@ def test_a_set_without_rules_is_read_and_refused_by_a_validation() -> None:
 
 
 @pytest.mark.parametrize(
-    "version", ["nfd.node.kubernetes.io/v1", "nfd.node.kubernetes.io/v1alpha1", "nfd.openshift.io/v1"]
+    "version",
+    [
+        "nfd.node.kubernetes.io/v1",
+        "nfd.node.kubernetes.io/v1alpha1",
+        "nfd.openshift.io/v1",
+        "nfd.openshift.io/v1alpha1",
+        "nfd.openshift.io/v2",
+    ],
 )
-def test_other_groups_are_read_with_a_notice_of_the_real_one(version: str) -> None:
-    document = read_rule_document(RULE.replace("nfd.k8s-sigs.io/v1alpha1", version), "rule.yaml", strict=True)
-    assert document.notices[0].hint == "write nfd.k8s-sigs.io/v1alpha1"
+@pytest.mark.parametrize("kind", ["NodeFeatureRule", "NodeFeatureGroup"])
+def test_other_groups_are_read_with_a_notice_of_the_real_one(version: str, kind: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: n}}\nspec: {{}}\n"
+    document = read_rule_document(text, "rule.yaml", strict=True)
+    (notice,) = document.notices
+    assert (notice.line, notice.path, notice.hint) == (1, "apiVersion", "write nfd.k8s-sigs.io/v1alpha1")
+    assert notice.message == f"NFD's clusters know nfd.k8s-sigs.io/v1alpha1, not {version}"
 
 
-def test_an_unknown_group_is_read_and_refused_by_a_validation() -> None:
-    text = RULE.replace("nfd.k8s-sigs.io/v1alpha1", "nfd.k8s-sigs.io/v9")
+@pytest.mark.parametrize("version", ["nfd.k8s-sigs.io/v9", "v1", "nfd.node.kubernetes.io/v2", "''"])
+def test_an_unknown_group_or_version_is_refused_in_plain_words(version: str) -> None:
+    text = RULE.replace("nfd.k8s-sigs.io/v1alpha1", version)
+    with pytest.raises(DocumentError, match="is no group and version of rules") as caught:
+        read_rule_document(text, "rule.yaml")
+    assert [(one.line, one.path, one.hint) for one in caught.value.problems] == [
+        (1, "apiVersion", "write nfd.k8s-sigs.io/v1alpha1")
+    ]
+
+
+def test_an_object_without_apiversion_is_read_and_refused_by_a_validation() -> None:
+    text = RULE.replace("apiVersion: nfd.k8s-sigs.io/v1alpha1\n", "")
     assert len(read_rule_document(text, "rule.yaml").rules) == 1
-    with pytest.raises(DocumentError, match="is not known"):
+    with pytest.raises(DocumentError, match="no apiVersion"):
         read_rule_document(text, "rule.yaml", strict=True)
+
+
+def test_the_annotations_of_an_object_are_kept_and_one_of_them_switches_the_prefix_off() -> None:
+    annotated = 'metadata: {name: gpu-rule, annotations: {nodeworthy.io/auto-prefix: "%s", x.org/n: [1], w: z}}'
+    off = read_rule_document(RULE.replace("metadata: {name: gpu-rule, labels: {a: b}}", annotated % "false"), "f")
+    assert (off.auto_prefix, off.annotations) == (False, {"nodeworthy.io/auto-prefix": "false", "w": "z"})
+    text = RULE.replace("metadata: {name: gpu-rule, labels: {a: b}}", annotated % "no")
+    wrong = read_rule_document(text, "f")
+    assert wrong.auto_prefix
+    assert [(one.line, one.message) for one in wrong.problems] == [
+        (3, '\'no\' is neither "true" nor "false"; the prefix is added')
+    ]
+    assert read_rule_document(RULE, "f").auto_prefix
 
 
 @pytest.mark.parametrize(
@@ -260,6 +294,7 @@ def test_an_unknown_group_is_read_and_refused_by_a_validation() -> None:
         ("kind: NodeFeatureRule\nmetadata: abc\n", "must be a map"),
         ("hello", "rules stand in a map with apiVersion, kind and spec, or are a list of worker rules; this is text"),
         ("kind: NodeFeatureRule\nspec: [a]\n", "must be a map"),
+        ("version: v1alpha1\ncompatibilities: []\n", "it has neither kind nor spec"),
     ],
 )
 def test_a_document_that_holds_no_rules_is_refused(text: str, message: str) -> None:

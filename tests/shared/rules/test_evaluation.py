@@ -86,13 +86,14 @@ def test_a_rule_gives_its_outputs_only_where_it_matches() -> None:
         assert (failed.labels, failed.taints) == ({}, ())
 
 
-def test_a_template_that_would_be_expanded_is_an_error_and_one_that_would_not_is_none() -> None:
-    assert outcome(YES, labels_template="a=1") is Outcome.ERROR
-    assert outcome(NO, labels_template="a=1") is Outcome.FALSE
-    assert outcome(DARK, labels_template="a=1") is Outcome.UNKNOWN
-    assert outcome(labels_template="a=1") is Outcome.TRUE
-    assert outcome(any_of=((NO,),), vars_template="a=1") is Outcome.FALSE
-    assert outcome(NO, any_of=((YES,),), vars_template="a=1") is Outcome.ERROR
+def test_a_bad_template_is_an_error_where_it_would_be_expanded_and_nowhere_else() -> None:
+    for bad in ("{{", "{{.usb.device}}", "no equals sign", "{{now}}"):
+        assert outcome(YES, labels_template=bad) is Outcome.ERROR
+        assert outcome(NO, labels_template=bad) is Outcome.FALSE
+        assert outcome(DARK, labels_template=bad) is Outcome.UNKNOWN
+        assert outcome(labels_template=bad) is Outcome.TRUE
+        assert outcome(any_of=((NO,),), vars_template=bad) is Outcome.FALSE
+        assert outcome(NO, any_of=((YES,),), vars_template=bad) is Outcome.ERROR
 
 
 class Echo:
@@ -138,9 +139,13 @@ def test_what_an_unknown_rule_would_have_given_is_unknown_to_later_rules() -> No
     assert chain(Rule("a", (DARK,), vars_template="v=1"), HAS_V) == [Outcome.UNKNOWN, Outcome.UNKNOWN]
 
 
-def test_what_a_template_or_an_unreadable_rule_would_have_given_is_unknown_to_later_rules() -> None:
+def test_what_a_template_gives_is_seen_by_later_rules() -> None:
+    assert chain(Rule("a", (YES,), vars_template="v=1"), HAS_V) == [Outcome.TRUE, Outcome.TRUE]
+    assert chain(Rule("a", (YES,), vars_template="w=1"), HAS_V) == [Outcome.TRUE, Outcome.FALSE]
+
+
+def test_what_an_unreadable_rule_would_have_given_is_unknown_to_later_rules() -> None:
     unreadable = UnreadableRule("a", (Problem("file", 3, "rules[0].vars", "this must be a map of texts"),))
-    assert chain(Rule("a", (YES,), vars_template="v=1"), HAS_V) == [Outcome.ERROR, Outcome.UNKNOWN]
     assert chain(unreadable, HAS_V) == [Outcome.ERROR, Outcome.UNKNOWN]
     reason = evaluate_chain([unreadable], FACTS).results[0].reason
     assert reason == "the rule could not be read: rules[0].vars: this must be a map of texts"

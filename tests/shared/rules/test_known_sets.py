@@ -36,3 +36,8 @@ def test_the_case_of_a_set_does_not_matter_and_that_of_an_element_does() -> None
     assert is_known_element("Kernel.Version", "major")
     assert not is_known_element("kernel.version", "Major")
     assert is_known_element("acme.warp", "anything")
+
+
+def test_every_program_of_an_administrator_has_a_set_of_its_own() -> None:
+    assert is_known_set("programs.custom-avx512")
+    assert not is_known_set("program.custom-avx512")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodeworthy.rules.scalars import Kind, parse_plain, write_float
+from nodeworthy.rules.scalars import Kind, parse_plain, write_alone, write_float
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,25 @@ def test_any_plain_text_is_some_scalar(text: str) -> None:
     scalar = parse_plain(text)
     if scalar.kind is Kind.TEXT:
         assert scalar.text == text
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("250", "250"),
+        ("1.50", "1.5"),
+        ("1e3", "1000"),
+        ("1e21", "1000000000000000000000"),
+        ("1e-7", "0.0000001"),
+        ("-0.0", "-0"),
+        ("16777217.0", "16777217"),
+        ("3.14159265358979", "3.14159265358979"),
+        ("123456789012345678", "123456789012345680"),
+        (".nan", "NaN"),
+        ("010", "8"),
+        ("yes", "true"),
+        ("10de", "10de"),
+    ],
+)
+def test_a_number_that_stands_alone_is_written_in_64_bits_without_an_exponent(written: str, text: str) -> None:
+    assert write_alone(parse_plain(written)) == text
