@@ -179,3 +179,40 @@ def test_a_port_in_use_is_one_clear_line(up: Up, tmp_path: Path, nodeworthy: "No
     port = up.address.rpartition(":")[2]
     done = nodeworthy("up", "--port", port, "--data", tmp_path / "other", code=2)
     assert port in done.stderr
+
+
+def test_a_dropped_program_and_a_dropped_rule_are_labels_and_the_ledger_shows_the_nodes_health(
+    folder: Path, nodeworthy: "Nodeworthy", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs, rules = folder / "sources.d", folder / "custom.d"
+    programs.mkdir()
+    rules.mkdir()
+    configuration = {"sources": {"programs": {"folder": str(programs)}, "custom": {"folder": str(rules)}}}
+    (folder / "detector.yaml").write_text(json.dumps(configuration))
+    monkeypatch.setenv("NODEWORTHY_CONFIG", str(folder / "detector.yaml"))
+    up = Up(folder)
+
+    def wait_for(*texts: str) -> None:
+        until(lambda: "there" if all(text in ask(nodeworthy, up, "labels", code=0) for text in texts) else None)
+
+    try:
+        wait_for("kernel-version.full")
+        program = folder / "site"
+        program.write_text("#!/bin/sh\necho example.com/site=north\necho 'no name at all'\n")
+        program.chmod(0o755)
+        program.rename(programs / "site")
+        (rules / "own.yaml").write_text(
+            "- name: own\n  labels: {example.com/own: 'yes'}\n"
+            "  matchFeatures: [{feature: kernel.version, matchExpressions: {major: Exists}}]\n"
+            "- name: shorter\n  labels: {example.com/short: 'yes'}\n"
+            "  matchFeatures: [{feature: kernel.version, matchExpressions: [major]}]\n"
+        )
+        wait_for("example.com/site", "example.com/short")
+        assert "example.com/own" not in ask(nodeworthy, up, "labels", code=0)
+        ledger = json.loads(ask(nodeworthy, up, "nodes", "-o", "json", code=0))
+        assert "no name at all" in json.dumps(ledger)
+        assert "fault" in ask(nodeworthy, up, "nodes", "-o", "wide", code=0)
+        (programs / "site").unlink()
+        until(lambda: "gone" if "example.com/site" not in ask(nodeworthy, up, "labels", code=0) else None)
+    finally:
+        assert up.stop() == 0
