@@ -1,6 +1,5 @@
 """The entry point: the list of verbs, and the one place where errors become text and exit codes."""
 
-import importlib
 import io
 import os
 import sys
@@ -11,12 +10,14 @@ import click
 
 from nodeworthy import errors
 from nodeworthy_cli import exits
+from nodeworthy_cli.lazy_verbs import LazyVerbs
 from nodeworthy_cli.output import print_error
 
 VERBS = {
     "features": "What this machine offers.",
     "check": "Will an image run, and if not, why not.",
     "spec": "Validate, show and attach compatibility specifications.",
+    "rules": "Validate, try, explain and convert rules.",
     "up": "Run the bus and the four services on this machine.",
     "nodes": "The nodes on the bus, and how fresh their facts are.",
     "watch": "Changes of nodes as they come.",
@@ -26,25 +27,15 @@ VERBS = {
     "resolver": "Run the service that looks images up.",
     "validator": "Run the service that answers for all nodes.",
 }
-"""Verb to its line in the help; a verb's module is imported when it is used, since imports are most of a short run."""
+"""Verb to its line in the help."""
 
 
-class _Verbs(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 # click's signature
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 # click's signature
-        if cmd_name not in VERBS:
-            return None
-        command: click.Command = importlib.import_module(f"nodeworthy_cli.{cmd_name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 # click's signature
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
-
-
-@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=LazyVerbs,
+    verbs=VERBS,
+    package="nodeworthy_cli",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option("--debug", is_flag=True, help="Show the trace of an error.")
 @click.version_option(package_name="nodeworthy", message="%(prog)s %(version)s")
 @click.pass_context

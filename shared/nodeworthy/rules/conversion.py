@@ -39,6 +39,10 @@ _ONLY_OBJECTS = frozenset({Operator.GE, Operator.LE, Operator.GE_LE})
 """Operators that NFD's worker does not know (NFD, source/custom/api)."""
 
 
+_PRESENCE = {frozenset({"true"}): Operator.EXISTS, frozenset({"false"}): Operator.DOES_NOT_EXIST}
+"""What a flag's values by which an expression holds are as a question for presence."""
+
+
 class Converted(msgspec.Struct, frozen=True):
     """The documents of a file, ready to be written, and what their author should know."""
 
@@ -52,7 +56,7 @@ def convert_file(data: bytes, file: str) -> Converted:
     Raises:
         DocumentError: a part cannot be read, or has no long form: half a file would be another file.
     """
-    if is_specification(data, file):
+    if is_specification(data):
         spec = read_compatibility_spec(data, file)
         written, told = _convert_specification(spec, file)
         return _finish(file, [written], [*spec.problems, *told.problems], [*spec.notices, *told.notices])
@@ -221,7 +225,7 @@ def _as_nfd(expression: Expression, term: Term, name: str, path: str, told: _Tol
         return expression
     attributes = FLAG_SETS.get(term.feature.lower())
     is_flag = attributes is not None and name not in attributes
-    presence = flag_operator(expression)
+    presence = _flag_operator(expression)
     if is_flag and presence is not None:
         return Expression(presence)
     # Of an attribute it means the same in NFD, and of an instance.
@@ -236,14 +240,10 @@ def _as_nfd(expression: Expression, term: Term, name: str, path: str, told: _Tol
     return plain
 
 
-def flag_operator(expression: Expression) -> Operator | None:
+def _flag_operator(expression: Expression) -> Operator | None:
     """What an expression that reads flags as ``true`` and ``false`` asks of one; ``None``: it always or never holds."""
-    holds = {flag for flag in _FLAG_VALUES if _holds(expression, flag)}
-    return _PRESENCE.get(frozenset(holds))
-
-
-_FLAG_VALUES = ("true", "false")
-_PRESENCE = {frozenset({"true"}): Operator.EXISTS, frozenset({"false"}): Operator.DOES_NOT_EXIST}
+    is_met_by = {flag for flag in ("true", "false") if _holds(expression, flag)}
+    return _PRESENCE.get(frozenset(is_met_by))
 
 
 def _holds(expression: Expression, flag: str) -> bool:

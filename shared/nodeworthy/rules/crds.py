@@ -106,9 +106,7 @@ def _node_feature_group() -> Schema:
     return _definition("NodeFeatureGroup", "nfg", schema, [_AGE], is_namespaced=True)
 
 
-def _definition(
-    kind: str, short: str | None, schema: Schema, columns: list[Schema], *, is_namespaced: bool
-) -> Schema:
+def _definition(kind: str, short: str | None, schema: Schema, columns: list[Schema], *, is_namespaced: bool) -> Schema:
     singular = kind.lower()
     names: Schema = {"kind": kind, "listKind": f"{kind}List", "plural": f"{singular}s", "singular": singular}
     version = {"name": _VERSION, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
@@ -163,12 +161,7 @@ def _rules(kind: str) -> Schema:
 
 def _structural(schema: Schema, shared: Mapping[str, Schema], name: str = "") -> Schema:
     """A schema as NFD's definitions have it: kinds of fields, without short forms, advice and counts of values."""
-    chosen = {**shared[schema["$ref"].rpartition("/")[2]], **schema} if "$ref" in schema else schema
-    if "anyOf" in chosen:
-        # What NFD's clusters take stands first: the full form before the short ones.
-        chosen = {**chosen["anyOf"][0], **chosen}
-        del chosen["anyOf"]
-        return _structural(chosen, shared, name)
+    chosen = _resolved(schema, shared)
     made: Schema = {key: chosen[key] for key in _TAKEN_OVER if key in chosen}
     if "enum" in chosen:
         made |= _TEXT | ({"enum": chosen["enum"]} if name in _ENUMERATED else {})
@@ -179,6 +172,16 @@ def _structural(schema: Schema, shared: Mapping[str, Schema], name: str = "") ->
     elif chosen.get("additionalProperties"):
         made["additionalProperties"] = _structural(chosen["additionalProperties"], shared)
     return made
+
+
+def _resolved(schema: Schema, shared: Mapping[str, Schema]) -> Schema:
+    """The schema itself, where it only points at another one or offers several; words at the pointer go before."""
+    while "$ref" in schema or "anyOf" in schema:
+        rest = {key: value for key, value in schema.items() if key not in {"$ref", "anyOf"}}
+        # What NFD's clusters take stands first among several: the full form before the short ones.
+        aim = shared[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema["anyOf"][0]
+        schema = {**aim, **rest}
+    return schema
 
 
 def _fields(record: type[msgspec.Struct], *, without: str = "") -> Iterable[tuple[str, Schema]]:

@@ -61,13 +61,20 @@ def evaluate_chain(
     results = []
     for rule in rules:
         if isinstance(rule, UnreadableRule):
-            matched.doubt_all(rule.name)
-            results.append(RuleResult(rule.name, Outcome.ERROR, unreadable_reason(rule)))
-            continue
-        result = evaluate_in_chain(rule, facts, matched, templates)
-        _feed(matched, rule.source, result)
+            result = unreadable_result(rule)
+        else:
+            result = evaluate_in_chain(rule, facts, matched, templates)
+        hand_on(matched, rule, result)
         results.append(result)
     return ChainResult(tuple(results), matched.names)
+
+
+def hand_on(matched: BackReferences, rule: CompiledRule | UnreadableRule, result: RuleResult) -> None:
+    """Let the rules after a rule of a chain see what it gave, or what nobody knows whether it gave."""
+    if isinstance(rule, UnreadableRule):
+        matched.doubt_all(rule.name)
+    else:
+        _feed(matched, rule.source, result)
 
 
 def decide(rule: CompiledRule, ask: Ask) -> Answer:
@@ -79,7 +86,8 @@ def decide(rule: CompiledRule, ask: Ask) -> Answer:
 
 def matched_elements(rule: CompiledRule, facts: Facts) -> Elements:
     """What the ``matchFeatures`` of a rule that matches have matched."""
-    return _elements(rule.match_features, facts, BackReferences(facts.lookup(MATCHED_SET)))
+    matched = BackReferences(facts.lookup(MATCHED_SET))
+    return _elements(rule.match_features, lambda term: look_up(term, facts, matched))
 
 
 def compile_rules(rules: Sequence[Rule | UnreadableRule]) -> tuple[CompiledRule | UnreadableRule, ...]:
@@ -91,6 +99,11 @@ def unreadable_reason(rule: UnreadableRule) -> str:
     """Why the rule was left out, in one line."""
     first = rule.problems[0]
     return f"the rule could not be read: {first.path}: {first.message}"
+
+
+def unreadable_result(rule: UnreadableRule) -> RuleResult:
+    """What a rule says that was left out."""
+    return RuleResult(rule.name, Outcome.ERROR, unreadable_reason(rule))
 
 
 def _parts(rule: CompiledRule, ask: Ask) -> Iterable[Answer]:
@@ -108,33 +121,50 @@ def evaluate_in_chain(
 ) -> RuleResult:
     """What one rule says after others; ``matched`` is only read."""
 
-    def ask(term: CompiledTerm) -> Answer:
-        return term.answer(look_up(term, facts, matched))
+    def find(term: CompiledTerm) -> Lookup:
+        return look_up(term, facts, matched)
 
+    return evaluate_answered(rule, lambda term: term.answer(find(term)), find, templates)
+
+
+def evaluate_answered(
+    rule: CompiledRule, ask: Ask, find: Callable[[CompiledTerm], Lookup], templates: TemplateEngine | None = None
+) -> RuleResult:
+    """What one rule says, given the answers of its terms; ``find`` is what templates see of the sets that terms read."""
     source = rule.source
+    if not source.has_templates:
+        answer = decide(rule, ask)
+        return _given(source, {}, {}) if answer.outcome is Outcome.TRUE else _not_given(source, answer)
     labels: dict[str, str] = {}
     variables: dict[str, str] = {}
 
     def expand(terms: Sequence[CompiledTerm]) -> None:
-        elements = _elements(terms, facts, matched)
+        elements = _elements(terms, find)
         labels.update(_expand(rule.labels_template, elements, templates))
         variables.update(_expand(rule.vars_template, elements, templates))
 
     try:
-        answer = _decide_expanding(rule, ask, expand) if source.has_templates else decide(rule, ask)
+        answer = _decide_expanding(rule, ask, expand)
     except RuleError as error:
-        return RuleResult(source.name, Outcome.ERROR, str(error), error.todo)
-    if answer.outcome is not Outcome.TRUE:
-        return RuleResult(source.name, answer.outcome, answer.reason, answer.todo)
+        answer = Answer(Outcome.ERROR, str(error), error.todo)
+    return _given(source, labels, variables) if answer.outcome is Outcome.TRUE else _not_given(source, answer)
+
+
+def _given(source: Rule, labels: Mapping[str, str], variables: Mapping[str, str]) -> RuleResult:
+    """The result of a rule that matches; ``labels`` and ``variables`` are those of its templates."""
     return RuleResult(
         name=source.name,
         outcome=Outcome.TRUE,
-        labels={**labels, **source.labels},
-        vars={**variables, **source.vars},
+        labels={**labels, **source.labels} if labels else source.labels,
+        vars={**variables, **source.vars} if variables else source.vars,
         annotations=source.annotations,
         extended_resources=source.extended_resources,
         taints=source.taints,
     )
+
+
+def _not_given(source: Rule, answer: Answer) -> RuleResult:
+    return RuleResult(source.name, answer.outcome, answer.reason, answer.todo)
 
 
 def required_variables(
@@ -147,7 +177,7 @@ def required_variables(
     """
     if rule.vars_template is None:
         return rule.source.vars
-    elements = _elements(rule.match_features, facts, matched)
+    elements = _elements(rule.match_features, lambda term: look_up(term, facts, matched))
     return {**_expand(rule.vars_template, elements, templates), **rule.source.vars}
 
 
@@ -184,9 +214,9 @@ def _first(answers: Iterable[Answer], outcome: Outcome) -> Answer | None:
 
 
 def _elements(
-    terms: Sequence[CompiledTerm], facts: Facts, matched: BackReferences
+    terms: Sequence[CompiledTerm], find: Callable[[CompiledTerm], Lookup]
 ) -> dict[str, dict[str, list[Instance]]]:
-    return collect_elements((term, look_up(term, facts, matched).content or FeatureSet()) for term in terms)
+    return collect_elements((term, find(term).content or FeatureSet()) for term in terms)
 
 
 def _feed(matched: BackReferences, rule: Rule, result: RuleResult) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from nodeworthy.rules.compiled import CompiledRule
-from nodeworthy.rules.evaluation import Facts, RuleResult, _feed
+from nodeworthy.rules.evaluation import Facts, RuleResult, hand_on
 from nodeworthy.rules.outcomes import Outcome
 from nodeworthy.rules.records import Rule, UnreadableRule
 from nodeworthy.rules.reporting import ExpressionReport, RuleReport, _Reporter
@@ -25,10 +25,7 @@ class _Explainer(_Reporter):
     """Hands on what labelling hands on: labels and variables of rules that match."""
 
     def feed(self, rule: CompiledRule, result: RuleResult) -> None:
-        if result.outcome is Outcome.ERROR and rule.source.has_templates and self.templates is None:
-            self.matched.doubt_all(rule.source.name)
-        else:
-            _feed(self.matched, rule.source, result)
+        hand_on(self.matched, rule, result)
 
 
 def deciding_expressions(report: RuleReport) -> tuple[ExpressionReport, ...]:

@@ -4,12 +4,12 @@ RE2 needs time linear in the text, whatever the pattern; lookaround and back-ref
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from nodeworthy.errors import RuleError
 from nodeworthy.features import clean_text
-from nodeworthy.rules.simple_patterns import MAX_TEXT, parse_simple, word_test
+from nodeworthy.rules.simple_patterns import MAX_TEXT, parse_simple, some_words_test, word_test
 
 MAX_PATTERN_MEMORY = 256 * 1024
 """What RE2 may use for one pattern; ``a{1000}`` needs 20 kB, and one that needs more than this is refused."""
@@ -30,6 +30,36 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
     if simple.words is not None and (test := word_test(simple.words)):
         return test
     return _with_python(re.compile(simple.python, re.ASCII).search, pattern)
+
+
+def compile_some(pattern: str) -> Callable[[Collection[str]], bool]:
+    """A test that says whether the pattern is found in some of many names, asked at once: as :func:`compile_pattern`.
+
+    Raises:
+        RuleError: the pattern is none in RE2's language.
+    """
+    test = compile_pattern(pattern)
+    simple = parse_simple(pattern)
+    if simple is None:
+        return lambda names: any(map(test, names))
+    if simple.words is not None and (some := some_words_test(simple.words)):
+        return some
+    required = simple.required
+    if not required:
+        return _some_with_python(re.compile(simple.python, re.ASCII).search, test)
+    # Most sets have no such name, and that is seen at once.
+    return lambda names: required in "\n".join(names) and any(test(name) for name in names if required in name)
+
+
+def _some_with_python(
+    search: Callable[[str], object], test: Callable[[str], bool]
+) -> Callable[[Collection[str]], bool]:
+    def some(names: Collection[str]) -> bool:
+        if "".join(names).isascii() and max(map(len, names), default=0) <= MAX_TEXT:
+            return any(map(search, names))
+        return any(map(test, names))
+
+    return some
 
 
 def needs_re2(pattern: str) -> bool:

@@ -8,7 +8,7 @@ Source of the language: https://github.com/google/re2/wiki/Syntax; tests compare
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import product
 from typing import NamedTuple
 
@@ -33,9 +33,12 @@ class SimplePattern(NamedTuple):
     python: str
     words: tuple[str, ...] | None
     """Each word may begin with ``^`` and end with ``$``, written as the control characters START and END."""
+    required: str
+    """Letters that stand in every text in which the pattern is found, as far as that is seen; may be empty."""
 
 
 START, END = "\x02", "\x03"
+_ANCHORS = ((START,), (END,))
 
 
 class _NotSimpleError(Exception):
@@ -54,7 +57,7 @@ def parse_simple(pattern: str) -> SimplePattern | None:
         return None
     if parser.position != len(pattern):
         return None
-    return SimplePattern("(?i)" + python, None) if ignore_case else SimplePattern(python, words)
+    return SimplePattern("(?i)" + python, None, "") if ignore_case else SimplePattern(python, words, parser.required)
 
 
 class _Parser:
@@ -64,6 +67,7 @@ class _Parser:
         self.pattern = pattern
         self.position = position
         self.repetitions = 0
+        self.required = ""
 
     def choices(self, depth: int) -> tuple[str, tuple[str, ...] | None]:
         if depth > _MAX_DEPTH:
@@ -72,6 +76,8 @@ class _Parser:
         while self.peek() == "|":
             self.position += 1
             parts.append(self.sequence(depth))
+        if len(parts) > 1 and not depth:
+            self.required = ""
         python = "|".join(part for part, _ in parts)
         words: tuple[str, ...] | None = ()
         for _, some in parts:
@@ -82,6 +88,7 @@ class _Parser:
         python = ""
         words: tuple[str, ...] = ("",)
         only_words = True
+        run = ""
         while (letter := self.peek()) and letter not in "|)":
             part, some = self.item(letter, depth)
             python += part
@@ -89,6 +96,10 @@ class _Parser:
                 only_words = False
             else:
                 words = tuple(map("".join, product(words, some)))
+            if some not in _ANCHORS:
+                run = run + some[0] if some is not None and len(some) == 1 and some[0].isprintable() else ""
+            if not depth and len(run) > len(self.required):
+                self.required = run
         return python, words if only_words else None
 
     def item(self, letter: str, depth: int) -> tuple[str, tuple[str, ...] | None]:
@@ -189,3 +200,21 @@ def word_test(words: tuple[str, ...]) -> Callable[[str], bool] | None:
         word = plain[0]
         return lambda text: word in text
     return None
+
+
+def some_words_test(words: tuple[str, ...]) -> Callable[[Collection[str]], bool] | None:
+    """Whether :func:`word_test` holds for some of many names, asked at once; ``None`` where that has no test."""
+    test = word_test(words)
+    if test is None:
+        return None
+    # The words stand in the text of all names, one a line, with the ends of lines for anchors.
+    needles = tuple(word.replace(START, "\n").replace(END, "\n") for word in words)
+
+    def some(names: Collection[str]) -> bool:
+        text = "\n" + "\n".join(names) + "\n"
+        if text.count("\n") != len(names) + 1:
+            # No names, or one with an end of line of its own.
+            return any(map(test, names))
+        return any(needle in text for needle in needles)
+
+    return some

@@ -14,9 +14,8 @@ from nodeworthy.rules.documents import KINDS, read_compatibility_spec
 from nodeworthy.rules.files import read_rule_file
 from nodeworthy.rules.nfd_validation import NfdError, validate_as_nfd
 from nodeworthy.rules.records import RuleDocument, UnreadableDocument
-from nodeworthy.rules.trees import MappingNode, Node
 from nodeworthy.rules.validation_positions import Positions
-from nodeworthy.rules.yaml_reader import read_yaml_documents
+from nodeworthy.rules.yaml_reader import MAX_BYTES
 
 COMPATIBILITY = "compatibility specification"
 """The kind of a document that says what an image needs."""
@@ -80,8 +79,9 @@ class OpenValidation:
         """Read a file; ``file`` names it in every place."""
         self.file = file
         self._data = data
-        self._positions = Positions(data.decode("utf-8-sig", errors="replace"))
-        self.spec = is_specification(data, file)
+        # What is too large is refused as a whole, and no place in it is told.
+        self._positions = Positions("" if len(data) > MAX_BYTES else data.decode("utf-8-sig", errors="replace"))
+        self.spec = is_specification(data)
         """Whether it holds a compatibility specification."""
         self.documents: tuple[RuleDocument | UnreadableDocument, ...] = ()
         self._errors: dict[int, list[Problem]] = {}
@@ -132,13 +132,13 @@ class OpenValidation:
             if isinstance(document, UnreadableDocument):
                 self._errors[place], self._warnings[place] = list(document.problems), []
                 continue
-            told = (*document.problems, *document.notices)
-            self._errors[place] = [one for one in told if one in refused]
-            self._warnings[place] = [one for one in told if one not in refused]
+            self._errors[place] = [*document.problems, *(one for one in document.notices if one in refused)]
+            self._warnings[place] = [one for one in document.notices if one not in refused]
             for path, message, hint in _equal_names(document):
                 self.add_warning(place, path, message, hint)
 
     def _refused(self) -> frozenset[Problem]:
+        """What a strict reading refuses; among what a document only notices, that is what is passed over."""
         try:
             read_rule_file(self._data, self.file, strict=True)
         except DocumentError as error:
@@ -184,13 +184,18 @@ def validate_file(data: bytes, file: str) -> FileValidation:
     return OpenValidation(data, file).close()
 
 
-def is_specification(data: bytes, file: str) -> bool:
+def is_specification(data: bytes) -> bool:
     """Whether the first document is a compatibility specification: it has no kind, and the field of its sets."""
+    import yaml
+
+    if len(data) > MAX_BYTES:
+        return False  # refused as a whole
     try:
-        root: Node | None = next(read_yaml_documents(data, file), (None, None))[0]
-    except DocumentError:
-        return False
-    names = {name.lower() for name in root.entries} if isinstance(root, MappingNode) else set()
+        root = next(yaml.compose_all(data, Loader=yaml.CSafeLoader), None)
+    except (yaml.YAMLError, UnicodeError, RecursionError):
+        return False  # whoever reads it says why
+    entries = root.value if isinstance(root, yaml.MappingNode) else []
+    names = {str(key.value).lower() for key, _ in entries}
     return "compatibilities" in names and "kind" not in names
 
 

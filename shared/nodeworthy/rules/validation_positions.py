@@ -1,5 +1,7 @@
 """Columns: where on its line a finding stands, found by its path."""
 
+from bisect import bisect_left
+from contextlib import suppress
 from typing import Any
 
 from nodeworthy.errors import Problem
@@ -14,11 +16,10 @@ class Positions:
         self._yaml = yaml
         self._lines = text.splitlines()
         self._roots: list[Any] = []
-        try:
-            self._roots.extend(yaml.compose_all(text, Loader=yaml.CSafeLoader))
-        except (yaml.YAMLError, RecursionError):
-            # Whoever reads the text says so; the documents before that place are known.
-            return
+        # Whoever reads the text says where it stops to be YAML; the documents before that place are known.
+        with suppress(yaml.YAMLError, RecursionError):
+            self._roots.extend(filter(None, yaml.compose_all(text, Loader=yaml.CSafeLoader)))
+        self._starts = [root.start_mark.line for root in self._roots]
 
     def column(self, problem: Problem) -> int:
         """The column of a finding, counted from 1: of its key, or of what stands first on its line; 0 without a line."""
@@ -37,8 +38,8 @@ class Positions:
 
     def _find(self, path: str, line: int) -> Any:  # noqa: ANN401 # yaml's marks have no type
         """The mark of the last part of a path that exists, in the document that holds a line."""
-        before = [root for root in self._roots if root is not None and root.start_mark.line < max(line, 1)]
-        node, mark, rest = before[-1] if before else None, None, path
+        place = bisect_left(self._starts, max(line, 1))
+        node, mark, rest = self._roots[place - 1] if place else None, None, path
         while rest and node is not None:
             if rest.startswith("["):
                 index, _, rest = rest[1:].partition("]")

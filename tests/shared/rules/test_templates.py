@@ -5,10 +5,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from nodeworthy import fleet as fleets
 from nodeworthy import rules
 from nodeworthy.errors import RuleError
-from nodeworthy.features import Snapshot
-from nodeworthy.rules.templates import Template, parse_lines
+from nodeworthy.features import FeatureSet, Snapshot
+from nodeworthy.rules.templates import Elements, Template, parse_lines
 
 Json: TypeAlias = dict[str, Any]
 SnapshotOf: TypeAlias = Callable[[Mapping[str, Any] | None], Snapshot]
@@ -46,13 +47,13 @@ def test_lines_are_trimmed_and_split_at_the_first_equals_sign_and_the_last_of_a_
 
 
 def test_a_line_without_equals_sign_is_an_error_that_shows_the_line() -> None:
-    with pytest.raises(RuleError, match="'present'.*has no =") as caught:
+    with pytest.raises(RuleError, match=r"'present'.*has no =") as caught:
         parse_lines("a=1\npresent\n")
     assert caught.value.todo == "every line must be name=value"
 
 
 def test_features_are_found_in_any_case_and_listed_as_the_rule_writes_them() -> None:
-    data = {"Kernel": {"Version": [{"Name": "major", "Value": "6"}]}}
+    data: Elements = {"Kernel": {"Version": [{"Name": "major", "Value": "6"}]}}
     for template in ("{{len .kernel.version}}", "{{len .Kernel.Version}}", '{{len (index . "KERNEL" "version")}}'):
         assert Template(template).expand_text(data) == "1"
     assert Template("{{range $d, $f := .}}{{$d}}{{range $n, $_ := $f}}.{{$n}}{{end}}{{end}}").expand_text(data) == (
@@ -81,9 +82,9 @@ def test_a_bad_template_is_reported_with_its_line_and_the_rule_still_runs() -> N
 
 def test_a_function_that_is_refused_and_one_that_is_none_are_told_apart() -> None:
     [refused] = document("    varsTemplate: 'a={{ now }}'\n").problems
-    [unknown] = document("    varsTemplate: 'a={{ nwo }}'\n").problems
+    [unknown] = document("    varsTemplate: 'a={{ nosuch }}'\n").problems
     assert "function now is refused: it reads the clock" in refused.message
-    assert "there is no function 'nwo'" in unknown.message
+    assert "there is no function 'nosuch'" in unknown.message
 
 
 def test_labels_of_a_template_stand_beside_the_written_ones_which_win(snapshot_of: SnapshotOf) -> None:
@@ -106,3 +107,21 @@ def test_a_report_hands_on_what_a_template_gives_also_where_only_match_any_fails
     assert outcome("n={{len .cpu.cpuid}}") is rules.Outcome.TRUE
     assert outcome("m={{len .cpu.cpuid}}") is rules.Outcome.FALSE
     assert outcome("{{.usb.device}}") is rules.Outcome.UNKNOWN
+
+
+def test_a_fleet_expands_templates_on_what_each_node_has_matched() -> None:
+    fleet = fleets.Fleet()
+    for node, size in (("n1", "1"), ("n2", "2"), ("n3", "1")):
+        fleet.update(node, "detector", Snapshot({"lab.a": FeatureSet(attributes={"x": size})}))
+    has = rules.Term("lab.a", {"x": rules.Expression(rules.Operator.EXISTS)})
+    sees = rules.Term("rule.matched", {"size": rules.Expression(rules.Operator.IN, ("2",))})
+    chain = rules.compile_rules(
+        [
+            rules.Rule("gives", (has,), vars_template="{{range .lab.a}}size={{.Value}}{{end}}"),
+            rules.Rule("sees", (sees,), labels_template="big={{(index .rule.matched 0).Value}}"),
+        ]
+    )
+    found = fleets.evaluate_rules(fleet, fleets.make_chain(chain))
+    groups = found.groups()
+    labels = [groups[number].results[1].labels for number in found.group_numbers()]
+    assert labels == [{}, {"big": "2"}, {}]

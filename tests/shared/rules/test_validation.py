@@ -114,6 +114,14 @@ def test_a_compatibility_specification_is_judged_as_one() -> None:
     assert validate(text.replace("wieght", "weight")).valid
 
 
+def test_a_file_that_is_too_large_is_not_valid_and_more_than_a_thousand_findings_stay_errors() -> None:
+    assert not validate_file(b"a" * (10 * 1024 * 1024), "f").valid
+    strange = "".join(f"- {{name: r{number}, x{number}: 1, matchAny: 1}}\n" for number in range(1_500))
+    (document,) = validate(strange).documents
+    assert len(document.errors) > 1_000
+    assert not any("must be a list" in one.message for one in document.warnings)
+
+
 def test_rules_of_one_name_in_an_object_are_told() -> None:
     rules = "- {name: a, matchFeatures: []}\n- {name: a}\n- {name: b}\n- {name: a}\n"
     assert places(validate(rules), "warnings") == [(2, 4, "[1].name"), (4, 4, "[3].name")]

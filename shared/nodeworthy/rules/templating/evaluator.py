@@ -98,11 +98,11 @@ class _Blocks:
                 return self.include(node)
             case nodes.Jump():
                 signal = _Signal.BREAK if node.leaves else _Signal.CONTINUE
-                return lambda state, dot: signal
+                return lambda _state, _dot: signal
 
     def text(self, node: nodes.Text) -> _Run:
         text, position = node.text, node.position
-        return lambda state, dot: self.write(state, text, position)
+        return lambda state, _dot: self.write(state, text, position)
 
     def write(self, state: State, text: str, position: int) -> None:
         state.room -= len(text)
@@ -215,7 +215,7 @@ class _Blocks:
     def include(self, node: nodes.Include) -> _Run:
         name, position = node.name, node.position
         definition = self.definitions.get(name)
-        ask: Ask = self.expressions.pipe(node.pipe) if node.pipe is not None else lambda state, dot: None
+        ask: Ask = self.expressions.pipe(node.pipe) if node.pipe is not None else lambda _state, _dot: None
 
         def run(state: State, dot: Value) -> None:
             if definition is None:

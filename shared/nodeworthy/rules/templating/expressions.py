@@ -102,6 +102,7 @@ class Expressions:
         raise self.error(position, f"variable {shown(name)} is not declared: write := instead of =")
 
     def commands(self, pipe: nodes.Pipe) -> Ask:
+        """The value of a pipe before its variables get it."""
         first = self.command(pipe.commands[0], is_piped=False)
         if len(pipe.commands) == 1:
             return lambda state, dot: first(state, dot, _MISSING)
@@ -121,7 +122,7 @@ class Expressions:
         if isinstance(first, nodes.Identifier):
             return self.call(first, arguments, is_piped=is_piped)
         if isinstance(first, (nodes.Field, nodes.Variable, nodes.Chain)) and first.names:
-            return self.method_or_value(first, arguments, is_piped=is_piped)
+            return self.value_of_names(first, arguments, is_piped=is_piped)
         if arguments or is_piped:
             return self.refusing(first.position, "this is no function, so it takes no arguments")
         if isinstance(first, nodes.Nil):
@@ -129,9 +130,10 @@ class Expressions:
         ask = self.operand(first)
         return lambda state, dot, _: ask(state, dot)
 
-    def method_or_value(
+    def value_of_names(
         self, first: nodes.Field | nodes.Variable | nodes.Chain, arguments: Sequence[nodes.Operand], *, is_piped: bool
     ) -> Callable[[State, Value, Value], Value]:
+        """A command that begins with names: a value, for nothing here is a method with arguments."""
         if arguments or is_piped:
             return self.refusing(first.position, f"{shown(first.names[-1])} is no function, so it takes no arguments")
         ask = self.operand(first)
@@ -143,7 +145,7 @@ class Expressions:
             case nodes.Dot():
                 return _dot
             case nodes.Literal(value=value):
-                return lambda state, dot: value
+                return _always(value)
             case nodes.Numeral():
                 return self.numeral(operand)
             case nodes.Field():
@@ -158,21 +160,23 @@ class Expressions:
                 return lambda state, dot: call(state, dot, _MISSING)
             case nodes.Pipe():
                 return self.pipe(operand)
-        return lambda state, dot: None
+        return _always(None)
 
     def numeral(self, operand: nodes.Numeral) -> Ask:
+        """A number where nothing prescribes its type."""
         number = operand.number
         value = _constant(number)
         if value is None:
             return self.refusing(operand.position, f"{number.text[:40]} does not fit into an int")
-        return lambda state, dot: value
+        return _always(value)
 
     def variable(self, operand: nodes.Variable) -> Ask:
+        """The innermost variable of a name."""
         wanted, position = operand.name, operand.position
         if wanted == "$":
-            return lambda state, dot: state.values[0]
+            return _root
 
-        def ask(state: State, dot: Value) -> Value:
+        def ask(state: State, _: Value) -> Value:
             names = state.names
             for place in range(len(names) - 1, -1, -1):
                 if names[place] == wanted:
@@ -182,11 +186,13 @@ class Expressions:
         return ask
 
     def chain(self, operand: nodes.Chain) -> Ask:
+        """Names looked up in what something gives."""
         if isinstance(operand.operand, nodes.Nil):
             return self.refusing(operand.position, "nil has no fields")
         return self.fields(self.operand(operand.operand), operand.names, operand.position)
 
     def fields(self, ask: Ask, names: tuple[str, ...], position: int) -> Ask:
+        """Names looked up in a value, one in the other."""
         if len(names) == 1:
             [name] = names
 
@@ -226,6 +232,7 @@ class Expressions:
     def call(
         self, function: nodes.Identifier, arguments: Sequence[nodes.Operand], *, is_piped: bool
     ) -> Callable[[State, Value, Value], Value]:
+        """A call of a function; the third argument of the closure is what stands before ``|``."""
         name, position = function.name, function.position
         run = FUNCTIONS[name]
         signature = self._signatures.get(name) or self._signatures.setdefault(name, signature_of(run))
@@ -269,21 +276,22 @@ class Expressions:
         return call
 
     def operand_or_nil(self, operand: nodes.Operand) -> Ask:
-        return (lambda state, dot: None) if isinstance(operand, nodes.Nil) else self.operand(operand)
+        """The value of an operand that may be nil."""
+        return _always(None) if isinstance(operand, nodes.Nil) else self.operand(operand)
 
     def argument(self, operand: nodes.Operand, wanted: type, name: str) -> Ask:
         """The value of an argument; a literal takes the parameter's type."""
         position = operand.position
         if isinstance(operand, nodes.Nil):
             if wanted in _NILABLE:
-                return lambda state, dot: None
+                return _always(None)
             return self.refusing(position, f"{name} needs {_NAMES.get(wanted, 'a value')} here, not nil")
         if isinstance(operand, (nodes.Literal, nodes.Numeral)) and wanted is not object:
             value = _typed_literal(operand, wanted)
             if value is None:
                 what = f"{name} needs {_NAMES.get(wanted, 'another value')} here, and this is none"
                 return self.refusing(position, what)
-            return lambda state, dot: value
+            return _always(value)
         ask = self.operand(operand)
         if wanted is object:
             return ask
@@ -304,8 +312,16 @@ class Expressions:
         return check
 
 
-def _dot(state: State, dot: Value) -> Value:  # noqa: ARG001 # the signature of every expression
+def _dot(_: State, dot: Value) -> Value:
     return dot
+
+
+def _root(state: State, _: Value) -> Value:
+    return state.values[0]
+
+
+def _always(value: Value) -> Ask:
+    return lambda _state, _dot: value
 
 
 def _constant(number: Number) -> Value:

@@ -126,29 +126,31 @@ def _map_pieces(value: dict[str, Value], spec: Spec, budget: Budget, depth: int)
     yield "}" if go_syntax else "]"
 
 
+_VERBS: tuple[tuple[type, str], ...] = (
+    (str, "svxXq"),
+    (bool, "tv"),
+    (int, "vdboOxXcqU"),
+    (float, "vbeEfFgGxX"),
+    (complex, "vbeEfFgGxX"),
+    (object, "svxXq"),
+)
+"""What takes which verbs; versions and times, which write themselves, take those of texts."""
+
+
 def _scalar(value: Value, spec: Spec, budget: Budget) -> str:
-    verb = spec.verb
     if isinstance(value, str):
         budget.spend_text(len(value))
-        if verb in "svxXq":
-            return _text(value, spec)
-    elif isinstance(value, bool):
-        if verb in "tv":
-            return _padded("true" if value else "false", spec, zeros=spec.zero)
-    elif isinstance(value, int):
-        if verb in "vdboOxXcqU":
-            return _integer(value, spec)
-    elif isinstance(value, float):
-        if verb in "vbeEfFgGxX":
-            return _float(value, spec)
-    elif isinstance(value, complex):
-        if verb in "vbeEfFgGxX":
-            inner = spec._replace(plus=True)
-            return f"({_float(value.real, spec)}{_float(value.imag, inner)}i)"
-    elif verb in "svxXq":
-        # A version or a time, which write themselves.
-        return _text(str(value), spec)
-    return _bad_verb(value, spec, budget)
+    if spec.verb not in next(verbs for of, verbs in _VERBS if isinstance(value, of)):
+        return _bad_verb(value, spec, budget)
+    if isinstance(value, bool):
+        return _padded("true" if value else "false", spec, zeros=spec.zero)
+    if isinstance(value, int):
+        return _integer(value, spec)
+    if isinstance(value, float):
+        return _float(value, spec)
+    if isinstance(value, complex):
+        return f"({_float(value.real, spec)}{_float(value.imag, spec._replace(plus=True))}i)"
+    return _text(str(value), spec)
 
 
 def _bad_verb(value: Value, spec: Spec, budget: Budget) -> str:
@@ -220,7 +222,9 @@ def _float(value: float, spec: Spec) -> str:
     if spec.sharp and spec.verb in "eEfFgG" and math.isfinite(value):
         text = _with_point(text, _SHORTEST_PRECISION if precision is None else precision, pads=verb in "gG")
     negative = math.copysign(1, value) < 0 and not math.isnan(value)
-    sign = "-" if negative else "+" if spec.plus or (math.isinf(value) and not spec.space) else " " if spec.space else ""
+    sign = (
+        "-" if negative else "+" if spec.plus or (math.isinf(value) and not spec.space) else " " if spec.space else ""
+    )
     if math.isinf(value) and not negative and not spec.plus and not spec.space:
         sign = "+"
     if math.isnan(value) and not spec.plus:
@@ -298,13 +302,15 @@ def _general(value: float, verb: str, precision: int | None) -> str:
     return _in_place(digits, exponent)
 
 
+_LEAST_EXPONENT = -1074
+"""Of the smallest float (IEEE 754, binary64)."""
+
+
 def _binary(value: float, verb: str, precision: int | None) -> str:
     mantissa, exponent = math.frexp(value)
     if verb == "b":
-        if not value:
-            return "0p-1074"
-        exponent = max(exponent, -1021)
-        return f"{int(math.ldexp(value, 53 - exponent)) if exponent > -1021 else int(value / 2.0**-1074)}p{exponent - 53:+d}"
+        power = max(exponent - 53, _LEAST_EXPONENT) if value else _LEAST_EXPONENT
+        return f"{int(math.ldexp(mantissa, exponent - power))}p{power:+d}"
     digits = _hexadecimal(mantissa * 2, exponent - 1 if value else 0, precision)
     return digits if verb == "x" else digits.upper()
 

@@ -148,14 +148,16 @@ class _Action:
             return self.number() if text[position + 1 : position + 2] in tuple("0123456789") else self.field()
         if letter == "$":
             return Token(Kind.VARIABLE, position, text[position : self.end_of_name(position + 1)])
+        return self.word() if _is_letter(letter) else self.mark(letter)
+
+    def mark(self, letter: str) -> Token:
+        text, position = self.text, self.position
         if letter in _SIGNS:
             return self.sign(letter)
         if letter == ":":
             if text[position + 1 : position + 2] != "=":
                 raise template_error(text, position, "a : stands only in :=")
             return Token(Kind.DECLARE, position, ":=")
-        if _is_letter(letter):
-            return self.word()
         if letter.isascii() and letter.isprintable():
             return Token(Kind.SIGN, position, letter)
         raise template_error(text, position, f"{shown(letter)} has no meaning in an action")
@@ -201,7 +203,9 @@ class _Action:
 
     def field(self) -> Token:
         end = self.end_of_name(self.position + 1)
-        return Token(Kind.DOT if end == self.position + 1 else Kind.FIELD, self.position, self.text[self.position : end])
+        return Token(
+            Kind.DOT if end == self.position + 1 else Kind.FIELD, self.position, self.text[self.position : end]
+        )
 
     def word(self) -> Token:
         word = self.text[self.position : self.end_of_name(self.position)]

@@ -12,8 +12,9 @@ _CYCLE_YEARS = 400
 _CYCLE = 146_097 * 86_400
 """Seconds of 400 years, after which the calendar and its days of the week repeat; Python knows the years 1 to 9999 only."""
 _MONTHS = (
-    "January February March April May June July August September October November December"  # their order is the point
-).split()
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _LAYOUT = re.compile(
@@ -80,9 +81,7 @@ def parse_layout(layout: str) -> list[tuple[str, bool]]:
 def format_moment(moment: Moment, layout: str) -> str:
     """A time in a layout of Go."""
     year, time = moment.calendar()
-    return "".join(
-        [_formatted(part, year, time, moment) if stands else part for part, stands in parse_layout(layout)]
-    )
+    return "".join([_formatted(part, year, time, moment) if stands else part for part, stands in parse_layout(layout)])
 
 
 def _formatted(part: str, year: int, time: datetime, moment: Moment) -> str:
@@ -210,7 +209,9 @@ def _moment(fields: dict[str, str]) -> Moment:
         year = short + (1900 if short >= 69 else 2000)  # noqa: PLR2004 # time.Parse's turn of the century
     month = int(fields.get("month", "1"))
     if "month_name" in fields:
-        month = next(number for number, name in enumerate(_MONTHS, 1) if name.lower().startswith(fields["month_name"].lower()))
+        month = next(
+            number for number, name in enumerate(_MONTHS, 1) if name.lower().startswith(fields["month_name"].lower())
+        )
     hour = int(fields.get("hour", "0"))
     if "half_hour" in fields:
         hour = int(fields["half_hour"])

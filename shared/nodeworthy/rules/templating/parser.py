@@ -315,14 +315,10 @@ class _Parser:
         match token.kind:
             case Kind.IDENTIFIER:
                 return self.function(token)
-            case Kind.DOT:
-                return nodes.Dot(position)
-            case Kind.NIL:
-                return nodes.Nil(position)
+            case Kind.DOT | Kind.NIL:
+                return nodes.Dot(position) if token.kind is Kind.DOT else nodes.Nil(position)
             case Kind.VARIABLE:
-                if text not in self.scope.variables:
-                    raise self.error(position, f"variable {shown(text)} is not declared before this")
-                return nodes.Variable(position, text, ())
+                return self.variable(token)
             case Kind.FIELD:
                 return nodes.Field(position, (text[1:],))
             case Kind.BOOL:
@@ -338,6 +334,11 @@ class _Parser:
                 return pipe
         self.waiting.append(token)
         return None
+
+    def variable(self, token: Token) -> nodes.Variable:
+        if token.text not in self.scope.variables:
+            raise self.error(token.position, f"variable {shown(token.text)} is not declared before this")
+        return nodes.Variable(token.position, token.text, ())
 
     def function(self, token: Token) -> nodes.Identifier:
         if token.text not in self.known:

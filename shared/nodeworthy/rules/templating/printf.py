@@ -94,7 +94,14 @@ class _Printer:
         self.position += 1
         problems = ("%!(BADWIDTH)" if bad_width else "") + ("%!(BADPREC)" if bad_precision else "")
         spec = Spec(
-            verb, minus, "+" in flags and verb != "v", "#" in flags, " " in flags, "0" in flags and not minus, width, precision
+            verb,
+            minus,
+            "+" in flags and verb != "v",
+            "#" in flags,
+            " " in flags,
+            "0" in flags and not minus,
+            width,
+            precision,
         )
         return problems + self.formatted(spec)
 

@@ -79,8 +79,6 @@ class DomainMap(dict[str, FeatureMap]):
     __slots__ = ()
 
 
-
-
 def domain_map(elements: Mapping[str, Mapping[str, Iterable[Mapping[str, str]]]]) -> DomainMap:
     """What rules have matched, as the data of a template."""
     return DomainMap(

@@ -111,7 +111,14 @@ def _comparison_kind(value: Value) -> str:
         return "uint"
     if isinstance(value, bool):
         return "bool"
-    return next((kind for of, kind in ((int, "int"), (float, "float"), (str, "string"), (complex, "complex")) if isinstance(value, of)), "")
+    return next(
+        (
+            kind
+            for of, kind in ((int, "int"), (float, "float"), (str, "string"), (complex, "complex"))
+            if isinstance(value, of)
+        ),
+        "",
+    )
 
 
 def not_equal(first: object, second: object) -> bool:
@@ -129,7 +136,7 @@ def less(first: object, second: object) -> bool:
         raise FunctionError(f"{type_name(first)} and {type_name(second)} cannot be compared")
     if isinstance(first, str) and isinstance(second, str):
         return text_bytes(first) < text_bytes(second)
-    if isinstance(first, bool) or isinstance(first, complex) or not isinstance(first, (int, float)):
+    if isinstance(first, (bool, complex)) or not isinstance(first, (int, float)):
         raise FunctionError(f"{type_name(first)} has no order")
     assert isinstance(second, (int, float))
     return first < second

@@ -36,7 +36,7 @@ def lower(text: str) -> str:
 
 
 def title(budget: Budget, text: str) -> str:
-    """The first letter of every word in title case; digits, ``_`` and ``'`` do not part words, nor does ``·`` and the like."""
+    """The first letter of every word in title case; letters, digits and ``_`` do not part words."""
     budget.spend(len(text))
     parts: list[str] = []
     before = " "
@@ -193,41 +193,59 @@ def _run(text: str, end: int, kind: _Kind) -> int:
 
 def _joined_words(text: str, connector: str) -> str:
     """The words of a text in lower case with a connector between; a number belongs to the letters behind it."""
-    words = [*_words(text), _Word(_Kind.NONE, "")]
-    parts: list[str] = []
-    place = 0
+    return _Joiner(text, connector).joined()
 
-    def write_run(place: int) -> int:
+
+class _Joiner:
+    """One walk over the words of a text; ``place`` is the next one."""
+
+    def __init__(self, text: str, connector: str) -> None:
+        self.words = [*_words(text), _Word(_Kind.NONE, "")]
+        self.connector = connector
+        self.parts: list[str] = []
+        self.place = 0
+
+    def joined(self) -> str:
+        last = len(self.words) - 2
+        while self.place < last:
+            kind = self.words[self.place].kind
+            self.write()
+            following = self.words[self.place].kind
+            if kind is _Kind.NUMBER:
+                self.write_run()
+            elif kind in _APART or following in _APART:
+                continue
+            elif following is not _Kind.NUMBER:
+                self.parts.append(self.connector)
+            elif self.place < last:
+                self.write_number()
+        while self.place <= last:
+            self.write()
+        return "".join(self.parts)
+
+    def write(self) -> None:
+        self.parts.append(_written(self.words[self.place], self.connector))
+        self.place += 1
+
+    def write_run(self) -> None:
         """Write letters and numbers that hang together."""
-        while words[place].kind in _WORDS:
-            parts.append(_written(words[place], connector))
-            place += 1
-        if words[place].kind not in _APART:
-            parts.append(connector)
-        return place
+        while self.words[self.place].kind in _WORDS:
+            self.write()
+        self.part()
 
-    while place < len(words) - 2:
-        parts.append(_written(words[place], connector))
-        kind, following = words[place].kind, words[place + 1].kind
-        place += 1
-        if kind is _Kind.NUMBER:
-            place = write_run(place)
-        elif kind in _APART or following in _APART:
-            continue
-        elif following is not _Kind.NUMBER:
-            parts.append(connector)
-        elif place < len(words) - 2:
-            number = _written(words[place], connector)
-            place += 1
-            if words[place].kind is _Kind.LETTERS:
-                parts += (connector, number)
-                place = write_run(place)
-            else:
-                parts.append(number)
-                if words[place].kind not in _APART:
-                    parts.append(connector)
-    parts.extend([_written(word, connector) for word in words[place:]])
-    return "".join(parts)
+    def write_number(self) -> None:
+        """Write a number behind a word: it begins a new one if letters follow."""
+        if self.words[self.place + 1].kind is _Kind.LETTERS:
+            self.parts.append(self.connector)
+            self.write()
+            self.write_run()
+        else:
+            self.write()
+            self.part()
+
+    def part(self) -> None:
+        if self.words[self.place].kind not in _APART:
+            self.parts.append(self.connector)
 
 
 def _written(word: _Word, connector: str) -> str:

@@ -100,10 +100,9 @@ def unix_epoch(moment: Moment) -> str:
 
 def duration(seconds: object) -> str:
     """Seconds as a duration: ``1m35s``. They come as text or as ``int64``; anything else is 0, as in sprig."""
+    number = int(seconds) if isinstance(seconds, Int64) else 0
     if isinstance(seconds, str):
         number = parse_decimal(seconds)
-    else:
-        number = int(seconds) if isinstance(seconds, Int64) else 0
     return duration_text(wrap_int64(number * _SECOND))
 
 

@@ -1,4 +1,7 @@
-"""sprig's functions of maps. They take maps that ``dict`` made, not what rules have matched; ``set`` and ``merge`` change them."""
+"""sprig's functions of maps. They take maps that ``dict`` made, not what rules have matched.
+
+``set``, ``unset`` and ``merge`` change the map itself.
+"""
 
 from collections.abc import Mapping
 

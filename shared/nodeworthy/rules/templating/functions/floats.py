@@ -1,4 +1,4 @@
-"""sprig's arithmetic of floats. Sums and products are decimal, as github.com/shopspring/decimal makes them: 0.1 + 0.2 is 0.3."""
+"""sprig's arithmetic of floats: decimal, as github.com/shopspring/decimal makes it, so that 0.1 and 0.2 are 0.3."""
 
 import decimal
 import math
@@ -45,9 +45,7 @@ def divf(budget: Budget, value: object, *others: object) -> float:
 def _divide(one: Decimal, other: Decimal) -> Decimal:
     if not other:
         raise FunctionError("division by zero")
-    return _EXACT.quantize(
-        _EXACT.divide(one, other), Decimal(1).scaleb(-_DIVISION_DIGITS)
-    )
+    return _EXACT.quantize(_EXACT.divide(one, other), Decimal(1).scaleb(-_DIVISION_DIGITS))
 
 
 def _combined(
@@ -57,7 +55,8 @@ def _combined(
     for other in others:
         budget.spend(10)
         result = combine(result, _decimal(other))
-    return float(result)
+    # Decimals of Go have no negative zero.
+    return float(result) + 0.0
 
 
 def _decimal(value: object) -> Decimal:

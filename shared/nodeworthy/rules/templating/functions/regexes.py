@@ -85,7 +85,9 @@ def find(budget: Budget, pattern: str, text: str) -> str:
 def find_all(budget: Budget, pattern: str, text: str, limit: int) -> TextList:
     """Up to a number of matches; all of them if it is negative."""
     data = text_bytes(text)
-    return TextList(bytes_text(data[one.start : one.end]) for one in _matches(budget, _compiled(budget, pattern), data, limit))
+    return TextList(
+        bytes_text(data[one.start : one.end]) for one in _matches(budget, _compiled(budget, pattern), data, limit)
+    )
 
 
 def replace_literally(budget: Budget, pattern: str, text: str, replacement: str) -> str:

@@ -41,7 +41,9 @@ class Version:
 
     def __str__(self) -> str:
         text = ".".join(map(str, self.numbers))
-        return text + (f"-{self.prerelease}" if self.prerelease else "") + (f"+{self.metadata}" if self.metadata else "")
+        return (
+            text + (f"-{self.prerelease}" if self.prerelease else "") + (f"+{self.metadata}" if self.metadata else "")
+        )
 
     def json_text(self) -> str:
         """The text that stands for it in JSON."""
@@ -138,7 +140,7 @@ def _alternative(text: str) -> tuple[_Constraint, ...]:
 
 
 def _constraint(match: re.Match[str]) -> _Constraint:
-    operator, _, major, minor, patch, prerelease, metadata = match.groups("")
+    operator, _, major, minor, patch, prerelease, _ = match.groups("")
     any_major = major in _WILD or not major
     any_minor = not any_major and (minor in _WILD or not minor)
     any_patch = not any_major and not any_minor and (patch in _WILD or not patch)
