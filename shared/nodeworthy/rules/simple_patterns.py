@@ -159,7 +159,8 @@ class _Parser:
                 self.position = found.end()
             elif letter == "\\":
                 self.position += 1
-                python += self.escape().strip("[]")
+                escaped = self.escape()
+                python += escaped[1:-1] if escaped.startswith("[") else escaped
             else:
                 raise _NotSimpleError
         if len(python) == empty:

@@ -43,6 +43,13 @@ def test_what_is_not_understood_completely_is_left_to_re2(pattern: str) -> None:
     assert parse_simple(pattern) is None
 
 
+@pytest.mark.parametrize(("pattern", "yes", "no"), [(r"([\]])", "a]", "a["), (r"[\[x]", "[", "]"), (r"[\d\]]", "]", "x")])
+def test_a_bracket_inside_a_class_stands_for_itself(pattern: str, yes: str, no: str) -> None:
+    assert parse_simple(pattern) is not None
+    assert compile_pattern(pattern)(yes)
+    assert not compile_pattern(pattern)(no)
+
+
 def test_many_words_are_no_words_and_still_simple() -> None:
     simple = parse_simple("(a|b)(a|b)(a|b)(a|b)(a|b)(a|b)")
     assert simple is not None
