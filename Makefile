@@ -27,7 +27,8 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/run.py
 
 servers: .venv/.dev
-	$(BIN)/python tests/servers/build.py
+	$(BIN)/python tests/servers/build.py registries
+	$(BIN)/python tests/servers/build.py kubernetes
 
 .venv/.run: pyproject.toml uv.lock scripts/environment.sh
 	@sh scripts/environment.sh run

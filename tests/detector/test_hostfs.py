@@ -137,11 +137,21 @@ def test_what_is_required_and_not_there_is_named(plant: Plant) -> None:
         plant({"sys/class/": ""}).require("sys/bus")
 
 
-def test_only_the_real_root_is_this_machine(tmp_path: Path) -> None:
+def test_the_real_root_is_this_machine_by_any_name_and_another_folder_is_not(tmp_path: Path) -> None:
     assert Host(Path("/")).is_this_machine
     assert Host(Path("/proc/..")).is_this_machine
     assert not Host(tmp_path).is_this_machine
     assert Host(tmp_path, is_this_machine=True).is_this_machine
+
+
+def test_a_root_with_the_running_kernels_procfs_is_this_machine_and_a_copy_of_its_files_is_not(tmp_path: Path) -> None:
+    (tmp_path / "mounted").mkdir()
+    (tmp_path / "mounted" / "proc").symlink_to("/proc")
+    assert Host(tmp_path / "mounted").is_this_machine
+    copy = tmp_path / "copied" / "proc/sys/kernel/random"
+    copy.mkdir(parents=True)
+    (copy / "boot_id").write_bytes(Path("/proc/sys/kernel/random/boot_id").read_bytes())
+    assert not Host(tmp_path / "copied").is_this_machine
 
 
 def test_a_root_that_was_named_has_to_be_there(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from pathlib import Path
 import nats.aio.client, nats.js.client
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy_detector import app, configuration_reader
+from nodeworthy_detector.sources.cpu import execution
 from nodeworthy_detector.settings import Settings
 root, url, features_d = sys.argv[1:]
 os.setgroups([]); os.setresgid(*3 * [{NOBODY}]); os.setresuid(*3 * [{NOBODY}])

@@ -59,7 +59,7 @@ class Host:
 
     def __init__(self, root: Path, *, is_this_machine: bool | None = None) -> None:
         self._root = os.path.normpath(root.absolute())
-        self.is_this_machine = self._root == "/" if is_this_machine is None else is_this_machine
+        self.is_this_machine = _is_this_machine(self._root) if is_this_machine is None else is_this_machine
 
     def __str__(self) -> str:
         return self._root
@@ -204,6 +204,23 @@ def open_root(root: Path) -> Host:
     if names is None:
         raise UsageError(f"{root} cannot be used as a host root", why="it is not there", todo=_ROOT_HINT)
     return host
+
+
+_BOOT_ID = "proc/sys/kernel/random/boot_id"
+
+
+def _is_this_machine(root: str) -> bool:
+    """Whether a root is that of the running kernel, as a container has its host's below a folder.
+
+    Its boot id is this kernel's, and no copy of it: files of procfs have no size.
+    """
+    if root == "/":
+        return True
+    try:
+        theirs, own = (Path(folder, _BOOT_ID) for folder in (root, "/"))
+        return not theirs.stat().st_size and theirs.read_bytes() == own.read_bytes()
+    except OSError:
+        return False
 
 
 def _resolve_below(root: str, path: str) -> str:

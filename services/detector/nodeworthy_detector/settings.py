@@ -71,8 +71,8 @@ class Settings:
 def read_settings(environment: Mapping[str, str]) -> Settings:
     """The settings of a process that was started with these variables.
 
-    ``NODE_NAME`` and ``NODE_UID`` are what a pod gets from the downward API; the others are the command line's options, in
-    capitals behind ``NODEWORTHY_``. An empty variable is one that is not set.
+    ``NODE_NAME`` is what a pod gets from the downward API, ``NODE_UID`` what whoever starts the detector may know; the
+    others are the command line's options, in capitals behind ``NODEWORTHY_``. An empty variable is one that is not set.
 
     Raises:
         UsageError: a variable does not have a value that it may have.
