@@ -1,5 +1,7 @@
 """Fixtures that every test may ask for: real registries with the stock client that talks to them, and a real nats-server.
 
+Those of a real Kubernetes control plane stand in tests/kubernetes/fixtures.py.
+
 The programs are those of tests/servers, built at the first test that asks for one and kept outside the tree. A fresh server
 is started for each test: it takes milliseconds, and no test sees what another one pushed. What tests need by name for their
 annotations (``Oras``, ``SecuredRegistry``) is imported from here under ``TYPE_CHECKING`` only.
@@ -20,6 +22,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+
+pytest_plugins = ("tests.kubernetes.fixtures",)
 
 BUILD = Path(__file__).parent / "servers" / "build.py"
 START_SECONDS = 20
@@ -53,8 +57,13 @@ class Oras(Protocol):
 
 @pytest.fixture(scope="session")
 def server_programs() -> Path:
-    """The folder of the built test servers and clients."""
-    done = subprocess.run([sys.executable, str(BUILD)], capture_output=True, text=True, check=False)
+    """The folder of the built registries and stock clients."""
+    return build_programs("registries")
+
+
+def build_programs(group: str) -> Path:
+    """The folder of a group of programs of tests/servers, built by the first run that asks."""
+    done = subprocess.run([sys.executable, str(BUILD), group], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.fail(done.stderr, pytrace=False)
     return Path(done.stdout.strip())

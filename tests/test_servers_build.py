@@ -1,6 +1,6 @@
 """Building the test servers: once, with whatever Go is there, and with an explanation if it cannot be done.
 
-Each test builds a module of one program that it writes itself, with a copy of the very script.
+Each test builds a group of one program that it writes itself, with a copy of the very script.
 """
 
 import os
@@ -22,13 +22,17 @@ registry.invalid/nothing v1.0.0/go.mod h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3
 
 @pytest.fixture
 def module(tmp_path: Path) -> Path:
-    """A Go module with one program, and the script beside it."""
-    folder = tmp_path / "module"
-    (folder / "cmd" / "hello").mkdir(parents=True)
-    shutil.copy(SCRIPT, folder)
+    """The Go module of the group that is built where none is named, with one program, below the script."""
+    shutil.copy(SCRIPT, tmp_path)
+    return write_module(tmp_path / "registries", "hello")
+
+
+def write_module(folder: Path, program: str) -> Path:
+    """A Go module whose one program says its name."""
+    (folder / "cmd" / program).mkdir(parents=True)
     (folder / "go.mod").write_text("module nodeworthy.io/hello\n\ngo 1.26.0\n")
     (folder / "go.sum").touch()
-    (folder / "cmd" / "hello" / "main.go").write_text('package main\n\nfunc main() { println("hello") }\n')
+    (folder / "cmd" / program / "main.go").write_text(f'package main\n\nfunc main() {{ println("{program}") }}\n')
     return folder
 
 
@@ -42,7 +46,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def start(
     module: Path, environment: dict[str, str], *arguments: str, flags: tuple[str, ...] = ()
 ) -> subprocess.Popen[str]:
-    command = [sys.executable, *flags, str(module / "build.py"), *arguments]
+    command = [sys.executable, *flags, str(module.parent / "build.py"), *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -79,11 +83,36 @@ def test_changed_sources_are_built_anew(module: Path, environment: dict[str, str
     assert second.stdout != first.stdout
 
 
+def test_each_group_is_built_by_itself(module: Path, environment: dict[str, str]) -> None:
+    other = write_module(module.with_name("kubernetes"), "goodbye")
+    built = [Path(run(module, environment, group).stdout.strip()) for group in ("registries", "kubernetes")]
+    assert [[path.name for path in folder.iterdir()] for folder in built] == [["hello"], ["goodbye"]]
+    source = other / "cmd" / "goodbye" / "main.go"
+    source.write_text(source.read_text().replace("goodbye", "welcome"))
+    again = [Path(run(module, environment, group).stdout.strip()) for group in ("registries", "kubernetes")]
+    assert again[0] == built[0]
+    assert again[1] != built[1]
+
+
+def test_what_all_groups_share_is_part_of_each(module: Path, environment: dict[str, str]) -> None:
+    first = run(module, environment)
+    (module.parent / "lifetime").mkdir()
+    (module.parent / "lifetime" / "lifetime.go").write_text("package lifetime\n")
+    assert run(module, environment).stdout not in ("", first.stdout)
+
+
+def test_a_group_that_is_not_there_is_refused_with_those_that_are(module: Path, environment: dict[str, str]) -> None:
+    done = run(module, environment, "unheard-of")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "registries" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_two_runs_at_once_build_once(module: Path, environment: dict[str, str]) -> None:
     with start(module, environment) as first, start(module, environment) as second:
         answers, messages = zip(first.communicate(timeout=300), second.communicate(timeout=300), strict=True)
     assert answers[0] == answers[1] != ""
-    assert "".join(messages).count("building the test servers with") == 1
+    assert "".join(messages).count("building the test servers (registries)") == 1
 
 
 def test_a_broken_off_build_and_a_build_long_unused_are_removed(

@@ -1,11 +1,12 @@
-"""Builds the programs of this folder once and keeps them outside the tree.
+"""Builds a group of programs of this folder once and keeps them outside the tree.
 
-Run it as ``python tests/servers/build.py``; it prints the folder that holds the programs, which is what the fixtures in
-tests/conftest.py do, too. Nothing but Python's own library is imported, so it works before anything is installed.
+Run it as ``python tests/servers/build.py [GROUP]``; it prints the folder that holds the programs, which is what the
+fixtures of the tests do, too. Nothing but Python's own library is imported, so it works before anything is installed.
+A group is a folder here with a go.mod and its programs, so that who needs a registry does not wait for Kubernetes.
 
 The folder is ``$XDG_CACHE_HOME/nodeworthy/test-servers/<key>`` (``~/.cache`` where the variable is not set), the key a
-digest of every source file here and of the kind of machine. The first run of the day pays, every later one reads a few
-files; two runs at once build once.
+digest of every source file of the group and of the kind of machine. The first run of the day pays, every later one reads
+a few files; two runs at once build once.
 """
 
 import argparse
@@ -26,9 +27,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-SOURCES = ("go.mod", "go.sum", "build.py", "**/*.go")
-BUILD_SECONDS = 30 * 60
-"""Ten times what the first build took on two cores, with nothing in Go's own caches."""
+DEFAULT_GROUP = "registries"
+SHARED = ("build.py", "lifetime/go.mod", "lifetime/*.go")
+"""What the programs of every group depend on."""
+SOURCES = ("go.mod", "go.sum", "**/*.go")
+BUILD_SECONDS = 60 * 60
+"""Four times what the first build of Kubernetes took on two busy cores, with nothing in Go's own caches."""
 UNUSED_DAYS = 30
 """Builds of other branches that nobody asked for in a month are removed."""
 SHOWN_LINES = 30
@@ -57,10 +61,13 @@ class Go(NamedTuple):
 def main(arguments: list[str]) -> int:
     """Build what is not built yet and print where it is; status 2 and the reason on standard error if that fails."""
     parser = argparse.ArgumentParser(description="Build the test servers, or find them where they were built before.")
+    groups = sorted(path.parent.name for path in HERE.glob("*/go.mod") if (path.parent / "cmd").is_dir())
+    parser.add_argument("group", nargs="?", default=DEFAULT_GROUP, choices=groups, help="default: %(default)s")
     parser.add_argument("--show-go", action="store_true", help="print which Go would be used, and stop")
     options = parser.parse_args(arguments)
+    sources = HERE / options.group
     try:
-        answer = find_go(HERE).program if options.show_go else build(HERE, read_cache_folder(os.environ))
+        answer = find_go(sources).program if options.show_go else build(sources, read_cache_folder(os.environ))
     except BuildError as error:
         tell(str(error))
         return 2
@@ -94,9 +101,12 @@ def build(sources: Path, cache: Path) -> Path:
 def compute_key(sources: Path) -> str:
     """What the programs depend on, as a folder's name. Go's version is left out: any that builds them will do."""
     digest = hashlib.sha256(f"{platform.system()} {platform.machine()}\n".encode())
-    for path in sorted({path for pattern in SOURCES for path in sources.glob(pattern)}):
+    folder = sources.parent
+    found = [path for pattern in SHARED for path in folder.glob(pattern)]
+    found += [path for pattern in SOURCES for path in sources.glob(pattern)]
+    for path in sorted(found):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{content} {path.relative_to(sources).as_posix()}\n".encode())
+        digest.update(f"{content} {path.relative_to(folder).as_posix()}\n".encode())
     return digest.hexdigest()[:32]
 
 
@@ -191,7 +201,9 @@ def parse_wanted_version(text: str) -> Version:
     """Read the line ``go 1.26.7`` of a go.mod (https://go.dev/ref/mod#go-mod-file-go)."""
     found = re.search(r"^go (\d+)\.(\d+)(?:\.(\d+))?$", text, re.MULTILINE)
     if not found:
-        raise BuildError("go.mod does not say which Go it needs", "no line 'go N.N'", "restore tests/servers/go.mod")
+        raise BuildError(
+            "go.mod does not say which Go it needs", "no line 'go N.N'", "restore the go.mod files in tests/servers"
+        )
     return int(found[1]), int(found[2]), int(found[3] or 0)
 
 
@@ -214,10 +226,11 @@ def go_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 def compile_programs(go: Go, sources: Path, target: Path) -> None:
     """Compile every main under cmd/ and every tool of go.mod, and let them appear at target all at once."""
-    tell(f"building the test servers with {go.program} (minutes the first time)")
+    tell(f"building the test servers ({sources.name}) with {go.program} (minutes the first time)")
     with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as folder:
         programs = Path(folder) / "programs"
-        command = [str(go.program), "build", "-ldflags=-s -w", "-o", f"{programs}{os.sep}", "./cmd/...", "tool"]
+        flags = " ".join(["-s -w", *stamp_version((sources / "go.mod").read_text())])
+        command = [str(go.program), "build", f"-ldflags={flags}", "-o", f"{programs}{os.sep}", "./cmd/...", "tool"]
         try:
             done = subprocess.run(
                 command,
@@ -238,6 +251,16 @@ def compile_programs(go: Go, sources: Path, target: Path) -> None:
         if done.returncode:
             raise explain_failure(done.stderr)
         programs.rename(target)
+
+
+def stamp_version(text: str) -> list[str]:
+    """Linker flags that tell Kubernetes which version it is, as its own build does; without them it says v0.0.0.
+
+    The version is the one that go.mod requires: ``k8s.io/kubernetes v1.35.4``. A module without it needs no flags.
+    """
+    found = re.search(r"^\tk8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)$", text, re.MULTILINE)
+    values = zip(("gitVersion", "gitMajor", "gitMinor"), found.groups(), strict=True) if found else ()
+    return [f"-X k8s.io/component-base/version.{name}={value}" for name, value in values]
 
 
 def explain_failure(complaint: str) -> BuildError:

@@ -1,4 +1,4 @@
-module nodeworthy.io/tests/servers
+module nodeworthy.io/tests/servers/registries
 
 go 1.26.7
 
@@ -8,6 +8,7 @@ require (
 	github.com/go-jose/go-jose/v4 v4.1.4
 	github.com/sirupsen/logrus v1.10.2
 	golang.org/x/crypto v0.57.0
+	nodeworthy.io/tests/servers/lifetime v0.0.0
 )
 
 require (
@@ -140,3 +141,5 @@ tool (
 	github.com/nats-io/natscli/nats
 	oras.land/oras/cmd/oras
 )
+
+replace nodeworthy.io/tests/servers/lifetime => ../lifetime

@@ -17,8 +17,8 @@ import (
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory" // registers the storage
 	"github.com/sirupsen/logrus"
 
-	"nodeworthy.io/tests/servers/internal/lifetime"
-	"nodeworthy.io/tests/servers/internal/loopback"
+	"nodeworthy.io/tests/servers/lifetime"
+	"nodeworthy.io/tests/servers/registries/internal/loopback"
 )
 
 type options struct {

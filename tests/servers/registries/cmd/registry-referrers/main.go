@@ -8,8 +8,8 @@ import (
 	"cuelabs.dev/go/oci/ociregistry/ocimem"
 	"cuelabs.dev/go/oci/ociregistry/ociserver"
 
-	"nodeworthy.io/tests/servers/internal/lifetime"
-	"nodeworthy.io/tests/servers/internal/loopback"
+	"nodeworthy.io/tests/servers/lifetime"
+	"nodeworthy.io/tests/servers/registries/internal/loopback"
 )
 
 func main() {
