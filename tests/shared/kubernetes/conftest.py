@@ -1,54 +1,27 @@
-"""A server that answers as an API server might, for answers that a real one does not give when asked to."""
+"""A fake API server, and TLS; the real one is in tests/kubernetes."""
 
+import asyncio
 import contextlib
-import json
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from aiohttp import web
+from tests.shared.kubernetes.fake_api import FakeApi, until
 from yarl import URL
 
 from nodeworthy.kubernetes.access import Access
+from nodeworthy.kubernetes.client import Client
+from nodeworthy.kubernetes.config import find_access
 
-Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A request as the server got it."""
-
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
+if TYPE_CHECKING:
+    from tests.kubernetes.cluster import Cluster
+    from tests.kubernetes.fault_proxy import FaultProxy
 
 
-@dataclass
-class FakeApi:
-    """Answers requests from a list, one after the other; the last answer stands for all that follow."""
-
-    url: URL = field(default_factory=URL)
-    replies: list[Reply] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
-
-    @property
-    def access(self) -> Access:
-        return Access(self.url)
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        body = await request.read()
-        self.seen.append(Seen(request.method, request.raw_path.partition("?")[0], dict(request.query), request.headers, body))
-        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-        return await reply(request)
+FAREWELL_SECONDS = 0.1
 
 
 class ServeApi(Protocol):
@@ -83,30 +56,33 @@ async def api(serve_api: ServeApi) -> AsyncIterator[FakeApi]:
         yield served
 
 
-def reply(status: int = 200, body: Any = None, headers: Mapping[str, str] | None = None) -> Reply:
-    """An answer in JSON, or of the very bytes."""
-
-    async def answer(_: web.Request) -> web.StreamResponse:
-        data = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
-        return web.Response(status=status, body=data, headers=headers, content_type="application/json")
-
-    return answer
-
-
-def refuse(code: int, message: str = "no", *, reason: str = "", headers: Mapping[str, str] | None = None, **details: Any) -> Reply:
-    """A refusal as the API writes it."""
-    status = {"kind": "Status", "status": "Failure", "message": message, "reason": reason, "code": code}
-    return reply(code, {**status, "details": details}, headers)
-
-
-async def break_off(request: web.Request) -> web.StreamResponse:
-    """End the connection without an answer."""
-    assert request.transport is not None
-    request.transport.abort()
-    return web.Response()
-
-
 @pytest.fixture
 def certificate() -> Path:
     """A self-signed certificate for localhost with its key: authority, server and client in one."""
     return Path(__file__).parents[2] / "resolver" / "oci" / "localhost.pem"
+
+
+@pytest.fixture
+def pem(certificate: Path) -> bytes:
+    """What the file of the certificate holds."""
+    return certificate.read_bytes()
+
+
+@pytest.fixture
+async def client(cluster: "Cluster") -> AsyncIterator[Client]:
+    """Our client as administrator of the real cluster, by its kubeconfig."""
+    access = find_access({}, cluster.folder, kubeconfig=cluster.kubeconfig)
+    async with Client(access) as made:
+        yield made
+
+
+@pytest.fixture
+async def proxied(cluster: "Cluster", fault_proxy: "FaultProxy") -> AsyncIterator[Client]:
+    """The same through the proxy that breaks things."""
+    access = find_access({}, cluster.folder, kubeconfig=cluster.kubeconfig)
+    async with Client(Access(URL(fault_proxy.url), access.credentials)) as made:
+        yield made
+    # The proxy's own connections take leave of the API server in TLS, and its end does not wait for that.
+    fault_proxy.break_connections()
+    await until(lambda: not fault_proxy._clients)
+    await asyncio.sleep(FAREWELL_SECONDS)

@@ -2,6 +2,7 @@ import base64
 from pathlib import Path
 
 import pytest
+from tests.shared.kubernetes.fake_api import remove, write
 
 from nodeworthy.errors import UsageError
 from nodeworthy.kubernetes.credentials import (
@@ -43,7 +44,7 @@ async def test_a_token_file_is_read_again_after_a_minute(token: Path) -> None:
     clock = Clock()
     credentials = FileCredentials(Shown(), token=token, clock=clock)
     assert (await credentials.show()).authorization == "Bearer first"
-    token.write_text("second")
+    write(token, b"second")
     clock.now = READ_AGAIN_SECONDS - 1
     assert (await credentials.show()).authorization == "Bearer first"
     clock.now = READ_AGAIN_SECONDS
@@ -53,7 +54,7 @@ async def test_a_token_file_is_read_again_after_a_minute(token: Path) -> None:
 async def test_a_refused_token_is_read_again_at_once(token: Path) -> None:
     credentials = FileCredentials(Shown(), token=token, clock=Clock())
     await credentials.show()
-    token.write_text("second")
+    write(token, b"second")
     credentials.forget()
     assert (await credentials.show()).authorization == "Bearer second"
 
@@ -61,22 +62,22 @@ async def test_a_refused_token_is_read_again_at_once(token: Path) -> None:
 async def test_a_token_file_that_is_gone_for_a_moment_harms_nobody(token: Path) -> None:
     credentials = FileCredentials(Shown(), token=token, clock=Clock())
     await credentials.show()
-    token.unlink()
+    remove(token)
     credentials.forget()
     assert (await credentials.show()).authorization == "Bearer first"
 
 
 async def test_certificates_rotate_too(tmp_path: Path) -> None:
     certificate, key = tmp_path / "c", tmp_path / "k"
-    certificate.write_bytes(b"c1")
-    key.write_bytes(b"k1")
+    write(certificate, b"c1")
+    write(key, b"k1")
     credentials = FileCredentials(Shown(bearer("t")), certificate=certificate, key=key, clock=Clock())
     assert await credentials.show() == Shown("Bearer t", b"c1", b"k1")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"a\nb", b"\xff", b"x" * (MAX_FILE_BYTES + 1)])
 async def test_a_token_that_cannot_be_one_is_an_error_without_its_text(token: Path, content: bytes) -> None:
-    token.write_bytes(content)
+    write(token, content)
     with pytest.raises(UsageError, match="the token for the API server"):
         await FileCredentials(Shown(), token=token, clock=Clock()).show()
 

@@ -76,6 +76,10 @@ class Program:
         return ExecPlugin(V1, sys.executable, ("-S", str(self.file), "argument"), **fields)
 
 
+def is_running(pid: Path) -> bool:
+    return Path(f"/proc/{pid.read_text()}").exists()
+
+
 PRINTING = """
 told = json.loads(os.environ['KUBERNETES_EXEC_INFO'])
 token = '-'.join([sys.argv[1], os.environ['WORD'], told['apiVersion'], str(told['spec'])])
@@ -136,7 +140,7 @@ async def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
     text = f"open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     with pytest.raises(UsageError, match=r"did not answer: within 1 s"):
         await ExecCredentials(Program(tmp_path, text).plugin(), {}, lambda: 0, seconds=1).show()
-    assert not Path(f"/proc/{pid.read_text()}").exists()
+    assert not is_running(pid)
 
 
 async def test_a_program_that_is_not_installed_is_told_with_its_maker_s_hint() -> None:

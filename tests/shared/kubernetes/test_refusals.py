@@ -28,8 +28,8 @@ CONFLICT = rb"""{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failu
 "message":"Apply failed with 2 conflicts: conflicts with \"kubectl\" using v1:\n- .metadata.labels.a","reason":"Conflict",
 "details":{"causes":[
 {"reason":"FieldManagerConflict","message":"conflict with \"kubectl\" using v1","field":".metadata.labels.a"},
-{"reason":"FieldManagerConflict","message":"conflict with \"a \\\"b\\\"\" with subresource \"status\" using v1 at 2031-05-06T07:08:09Z",
- "field":".metadata.labels.example.com/b"},
+{"reason":"FieldManagerConflict","field":".metadata.labels.example.com/b",
+ "message":"conflict with \"a \\\"b\\\"\" with subresource \"status\" using v1 at 2031-05-06T07:08:09Z"},
 {"reason":"SomethingElse","message":"x","field":"y"}]},"code":409}"""
 
 

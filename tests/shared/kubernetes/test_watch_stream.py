@@ -1,3 +1,4 @@
+import contextlib
 import json
 from collections.abc import AsyncIterator, Iterable
 
@@ -66,10 +67,8 @@ def test_an_error_in_a_watch_is_raised(status: dict[str, object], kind: type[Kub
 
 @given(st.binary(max_size=60))
 def test_any_line_is_an_event_or_an_error_of_ours(line: bytes) -> None:
-    try:
-        parse_event(line, "it failed")
-    except KubernetesError as error:
-        assert error.what == "it failed"
+    with contextlib.suppress(KubernetesError):
+        assert parse_event(line, "it failed").type != "ERROR"
 
 
 def test_a_bookmark_is_a_version() -> None:
