@@ -1,4 +1,4 @@
-"""``nodeworthy spec validate|show|attach`` as a user runs them; attaching to real registries is in tests/cli/check/test_specifications.py."""
+"""``nodeworthy spec`` as a user runs it; attaching to real registries is in tests/cli/check/test_specifications.py."""
 
 import json
 from collections.abc import Callable

@@ -112,7 +112,7 @@ def test_a_report_hands_on_what_a_template_gives_also_where_only_match_any_fails
 def test_a_fleet_expands_templates_on_what_each_node_has_matched() -> None:
     fleet = fleets.Fleet()
     for node, size in (("n1", "1"), ("n2", "2"), ("n3", "1")):
-        fleet.update(node, "detector", Snapshot({"lab.a": FeatureSet(attributes={"x": size})}))
+        fleet.update(node, fleets.DETECTOR, Snapshot({"lab.a": FeatureSet(attributes={"x": size})}))
     has = rules.Term("lab.a", {"x": rules.Expression(rules.Operator.EXISTS)})
     sees = rules.Term("rule.matched", {"size": rules.Expression(rules.Operator.IN, ("2",))})
     chain = rules.compile_rules(
