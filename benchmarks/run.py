@@ -7,7 +7,7 @@ names the piece that it is held against. What a figure was when it was written d
 import importlib
 import sys
 
-SECTIONS = ("startup", "features", "rules", "detector", "fleet", "bus", "traffic", "images", "imports")
+SECTIONS = ("startup", "features", "rules", "rules_fleet", "detector", "fleet", "bus", "traffic", "images", "imports")
 
 
 def main(wanted: list[str]) -> None:

@@ -20,7 +20,8 @@ from nodeworthy.rules.outcomes import FAILS, HOLDS
 
 Codes: TypeAlias = npt.NDArray[np.int16]
 
-_UNASKED = -1
+UNASKED = -1
+"""Stands where a term was not asked."""
 
 _MAX_ANSWERS = 1_000
 """Distinct answers of one term; true and false are two, and reasons why not may hold values of single nodes."""
@@ -54,6 +55,8 @@ class TermAnswers:
     def __init__(self) -> None:
         self.codes: Codes = np.zeros(0, np.int16)
         """By number of the content; negative where the term was not asked."""
+        self.fresh = 0
+        """Of how many contents the term was asked when its answers were wanted last."""
         self.answers: list[Answer] = [FAILS, HOLDS, *_CROWDED]
         self._by_answer = {answer: code for code, answer in enumerate(self.answers)}
 
@@ -63,6 +66,8 @@ class TermAnswers:
 
     def code(self, answer: Answer) -> int:
         """The code of an answer."""
+        if answer is FAILS or answer is HOLDS:
+            return int(answer is HOLDS)
         code = self._by_answer.get(answer)
         if code is not None:
             return code
@@ -76,12 +81,12 @@ class TermAnswers:
         """Make room for more contents."""
         if size > len(self.codes):
             # By half more, so that a fleet that is being filled does not copy them for every node.
-            room = np.full(max(size, len(self.codes) * 3 // 2) - len(self.codes), _UNASKED, np.int16)
+            room = np.full(max(size, len(self.codes) * 3 // 2) - len(self.codes), UNASKED, np.int16)
             self.codes = np.concatenate([self.codes, room])
 
     def unasked(self, numbers: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Those of these contents of which the term was not asked."""
-        missing: npt.NDArray[np.intp] = numbers[self.codes[numbers] == _UNASKED]
+        missing: npt.NDArray[np.intp] = numbers[self.codes[numbers] == UNASKED]
         return missing
 
 
@@ -137,7 +142,7 @@ class AnswerMemo:
         questions: Sequence[tuple[CompiledTerm, TermAnswers]],
         numbers: npt.NDArray[np.intp],
     ) -> None:
-        """Ask what was not asked, content by content, so that each is unpacked once."""
+        """Ask what was not asked, of terms that lack the same answers together, so that a content is unpacked once."""
         unasked = [(term, answers, answers.unasked(numbers)) for term, answers in questions]
         count = sum(len(missing) for _, _, missing in unasked)
         if count > self._max_asks:
@@ -146,14 +151,12 @@ class AnswerMemo:
                 why=f"{len(questions)} terms and {len(numbers):,} distinct contents; the limit is {self._max_asks:,}",
                 todo="ask for fewer nodes, or with fewer rules on this set",
             )
-        waiting: dict[int, list[tuple[CompiledTerm, TermAnswers]]] = {}
+        waiting: dict[bytes, list[tuple[CompiledTerm, TermAnswers]]] = {}
         for term, answers, missing in unasked:
-            for number in missing.tolist():
-                waiting.setdefault(number, []).append((term, answers))
-        for number, asked in waiting.items():
-            content = contents.lookup(number)
-            for term, answers in asked:
-                answers.codes[number] = answers.code(term.answer(content))
+            answers.fresh = len(missing)
+            waiting.setdefault(missing.tobytes(), []).append((term, answers))
+        for numbers_of_these, asked in waiting.items():
+            _ask(contents, asked, np.frombuffer(numbers_of_these, np.intp))
         self.asked += count
 
     def _answers_of(self, set_name: str, contents: Contents) -> dict[bytes, TermAnswers]:
@@ -166,7 +169,7 @@ class AnswerMemo:
         elif contents.freed:
             freed = np.fromiter(contents.freed, np.intp, len(contents.freed))
             for answers in found.by_term.values():
-                answers.codes[freed[freed < len(answers.codes)]] = _UNASKED
+                answers.codes[freed[freed < len(answers.codes)]] = UNASKED
         contents.freed.clear()
         return found.by_term
 
@@ -180,6 +183,17 @@ class AnswerMemo:
         self._used -= by_term.pop(key).codes.nbytes + _OVERHEAD
         if not by_term:
             del self._sets[set_name]
+
+
+def _ask(contents: Contents, asked: Sequence[tuple[CompiledTerm, TermAnswers]], numbers: npt.NDArray[np.intp]) -> None:
+    """Ask these terms of each of these contents."""
+    codes: list[list[int]] = [[] for _ in asked]
+    for number in numbers.tolist():
+        content = contents.lookup(number)
+        for (term, answers), its in zip(asked, codes, strict=True):
+            its.append(answers.code(term.answer(content)))
+    for (_, answers), its in zip(asked, codes, strict=True):
+        answers.codes[numbers] = its
 
 
 def ask_defaults(terms: Sequence[KeyedTerm]) -> list[TermAnswers]:

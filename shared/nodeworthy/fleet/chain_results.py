@@ -48,12 +48,17 @@ class ChainResults:
         sizes = np.bincount(self.group_numbers(), minlength=len(self._groups.first)).tolist()
         return [
             NodeGroup(
-                tuple(one.results[one.numbers[vector]] for one in self._walk.decided),
+                tuple(one.result(vector) for one in self._walk.decided),
                 size,
                 self._vectors.fleet.name(self._vectors.row(vector)),
             )
             for vector, size in zip(self._groups.first.tolist(), sizes, strict=True)
         ]
+
+    @property
+    def ran(self) -> frozenset[int]:
+        """The places of the rules of which anything was evaluated; of all others everything was remembered."""
+        return frozenset(self._walk.ran)
 
     def outcomes(self, rule: int) -> kleene.Outcomes:
         """By node: the number of the outcome of the rule in this place (:data:`kleene.OUTCOMES`)."""

@@ -1,5 +1,6 @@
 """A chain of rules and what can be said of it before any facts are there."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -16,8 +17,11 @@ class Chain(NamedTuple):
     panel: Panel
     dynamic: frozenset[str]
     """Sets in which ``@`` values are looked up after the rules."""
-    givers: tuple[tuple[int, ...], ...]
-    """By rule: the places of the rules before it that may give a name of ``rule.matched`` that it reads."""
+    givers: tuple[Sequence[int], ...]
+    """By rule: the places of the rules before it that may give a name of ``rule.matched`` that it reads; a ``range`` where
+    it may read all names, and so hangs on all of them."""
+    keys: tuple[bytes, ...]
+    """By rule: the digest of its source; rules that are written alike give alike."""
 
 
 def make_chain(compiled: Sequence[AnyRule]) -> Chain:
@@ -28,8 +32,8 @@ def make_chain(compiled: Sequence[AnyRule]) -> Chain:
     terms = [term for rule in readable for term in rule.terms()]
     if MATCHED_SET in dynamic or any(map(reads_matched, readable)):
         whole.add(MATCHED_SET)
-    givers = tuple(_givers(place, compiled) for place in range(len(compiled)))
-    return Chain(tuple(compiled), make_panel(terms, whole), dynamic, givers)
+    keys = tuple(map(_key, compiled))
+    return Chain(tuple(compiled), make_panel(terms, whole), dynamic, tuple(_givers(compiled)), keys)
 
 
 def reads_matched(rule: CompiledRule) -> bool:
@@ -42,22 +46,31 @@ def needs_more(rule: CompiledRule) -> bool:
     return rule.source.has_templates or reads_matched(rule)
 
 
+def _key(rule: AnyRule) -> bytes:
+    return hashlib.sha256(repr(rule if isinstance(rule, UnreadableRule) else rule.source).encode()).digest()
+
+
 def _dynamic_sets(rule: CompiledRule) -> Iterator[str]:
     for value in (*rule.source.labels.values(), *rule.source.extended_resources.values()):
         if value.startswith("@") and value.count(".") >= 2:  # noqa: PLR2004 # domain, feature and element
             yield ".".join(value[1:].split(".")[:2])
 
 
-def _givers(place: int, compiled: Sequence[AnyRule]) -> tuple[int, ...]:
-    rule = compiled[place]
-    if isinstance(rule, UnreadableRule) or not reads_matched(rule):
-        return ()
-    names = rule.matched_names
-    return tuple(earlier for earlier in range(place) if _may_give(compiled[earlier], names))
-
-
-def _may_give(rule: AnyRule, names: frozenset[str] | None) -> bool:
-    """Whether a rule may give, or leave in doubt, one of these names; ``None``: any name."""
-    if isinstance(rule, UnreadableRule) or rule.source.has_templates or names is None:
-        return True
-    return not names.isdisjoint((*rule.source.labels, *rule.source.vars))
+def _givers(compiled: Sequence[AnyRule]) -> Iterator[Sequence[int]]:
+    of_anything: tuple[int, ...] = ()
+    of_name: dict[str, list[int]] = {}
+    for place, rule in enumerate(compiled):
+        if isinstance(rule, UnreadableRule):
+            yield ()
+            of_anything += (place,)
+            continue
+        names = rule.matched_names if reads_matched(rule) else frozenset()
+        if names is None:
+            yield range(place)
+        else:
+            named = {earlier for name in names for earlier in of_name.get(name, ())}
+            yield tuple(sorted(named.union(of_anything))) if names else ()
+        if rule.source.has_templates:
+            of_anything += (place,)
+        for name in (*rule.source.labels, *rule.source.vars):
+            of_name.setdefault(name, []).append(place)

@@ -4,6 +4,7 @@ A content is what a set holds together with its state and reason; equal ones hav
 number is given again when nobody holds it, so that the numbers stay as small as the fleet is varied.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -44,11 +45,13 @@ _Key: TypeAlias = bytes | tuple[str, ...] | tuple[bytes, str]
 
 
 class Space:
-    """How many bytes all contents of a fleet may take."""
+    """How many bytes all contents of a fleet may take, and the serial numbers that they get."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.used = 0
+        self.serials = itertools.count(len(DEFAULTS))
+        """Of contents as they come, in whatever set; those of the defaults are their numbers."""
 
     def take(self, size: int) -> bool:
         """Use so many bytes more; ``False`` where they are not left."""
@@ -59,9 +62,10 @@ class Space:
 
 
 class _Entry:
-    __slots__ = ("holders", "kept", "key", "packed", "reason", "recipes", "state")
+    __slots__ = ("holders", "kept", "key", "packed", "reason", "recipes", "serial", "state")
 
-    def __init__(self, state: SetState, reason: str, packed: bytes | None, key: _Key) -> None:
+    def __init__(self, state: SetState, reason: str, packed: bytes | None, key: _Key, serial: int) -> None:
+        self.serial = serial
         self.state = state
         self.reason = reason
         self.packed = packed
@@ -90,7 +94,9 @@ class Contents:
         self.freed: set[int] = set()
         """Numbers whose content is gone since somebody emptied this: what was remembered of them is void."""
         # Not under their keys: a producer that says the same is somebody who speaks, and gets a number of its own.
-        self._entries.extend(_Entry(found.state, found.reason, None, ("", "")) for found in DEFAULTS)
+        self._entries.extend(
+            _Entry(found.state, found.reason, None, ("", ""), number) for number, found in enumerate(DEFAULTS)
+        )
 
     def __len__(self) -> int:
         """One more than the largest number that was ever given."""
@@ -155,6 +161,10 @@ class Contents:
         """The state of a content."""
         return self._entry(number).state
 
+    def serial(self, number: int) -> int:
+        """What names the content for ever: unlike the number no other content of any set gets it later."""
+        return self._entry(number).serial
+
     def lookup(self, number: int) -> Lookup:
         """The content of a number."""
         entry = self._entry(number)
@@ -172,7 +182,7 @@ class Contents:
         number = self._by_key.get(key)
         if number is not None:
             return number
-        entry = _Entry(state, reason, packed, key)
+        entry = _Entry(state, reason, packed, key, next(self._space.serials))
         if not self._space.take(entry.size):
             return FULL
         if self._unused:
@@ -217,6 +227,13 @@ def unpack(data: bytes) -> FeatureSet:
     return FeatureSet(
         flags=None if flags is None else frozenset(flags),
         attributes=wire.get("attributes"),
-        instances=None if runs is None else tuple(device for device, count in runs for _ in range(count)),
+        instances=None if runs is None else _unfold(runs),
         unobserved=frozenset(wire.get("unobserved", ())),
     )
+
+
+def _unfold(runs: Sequence[tuple[Mapping[str, str], int]]) -> tuple[Mapping[str, str], ...]:
+    devices = [device for device, _ in runs]
+    if sum([count for _, count in runs]) == len(runs):
+        return tuple(devices)
+    return tuple(device for device, count in runs for _ in range(count))

@@ -34,9 +34,12 @@ def group(columns: Iterable[npt.NDArray[np.integer]], size: int) -> Groups:
     sorting is needed, and for a fleet it does: most columns hold one to three numbers.
     """
     key = np.zeros(size, np.intp)
+    if size <= 1:
+        # One node changed: a dozen operations on arrays of one element would be all the work there is.
+        return Groups(key, np.arange(size))
     span = 1
     for column in columns:
-        width = int(column.max()) + 1 if size else 1
+        width = int(column.max()) + 1
         if width == 1:
             continue
         if span * width > _dense(size):

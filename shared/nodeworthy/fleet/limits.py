@@ -19,6 +19,9 @@ class Limits:
     memo_bytes: int = 128 * 1024**2
     """Remembered answers: two bytes for each term and distinct content, so 600 terms on a set that differs on each of
     100,000 nodes."""
+    result_bytes: int = 64 * 1024**2
+    """Remembered results of rules with templates and of rules that read what rules gave, about two kilobytes each: 30 such
+    rules on a thousand kinds of nodes."""
     asks: int = 5_000_000
     """New answers of terms that one evaluation may need of one set: five to fifteen microseconds each. 100,000 nodes with
     sets of their own and 50 terms on them."""

@@ -20,6 +20,8 @@ class Rows:
         self._names: list[str] = []
         self._unused: list[int] = []
         self._alive = np.zeros(_FIRST_CAPACITY, np.bool_)
+        self._all: npt.NDArray[np.intp] | None = None
+        """The rows of all nodes; ``None`` where they are to be looked up anew."""
 
     def __contains__(self, node: str) -> bool:
         return node in self._rows
@@ -50,8 +52,17 @@ class Rows:
         return np.fromiter(map(self.row, nodes), np.intp, len(nodes))
 
     def alive(self) -> npt.NDArray[np.intp]:
-        """The rows of all nodes."""
-        return np.flatnonzero(self._alive)
+        """The rows of all nodes; nobody may write into it."""
+        if self._all is None:
+            self._all = np.flatnonzero(self._alive)
+            self._all.setflags(write=False)
+        return self._all
+
+    def index(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | slice:
+        """What picks these rows out of a column: a slice for all rows where none is unused, because that costs less."""
+        if rows is self._all and len(self._rows) == len(self._names):
+            return slice(len(rows))
+        return rows
 
     def names(self, rows: npt.NDArray[np.intp]) -> list[str]:
         """The nodes in these rows."""
@@ -82,6 +93,7 @@ class Rows:
                 self._alive = np.concatenate([self._alive, np.zeros(self.capacity // 2, np.bool_)])
         self._rows[node] = row
         self._alive[row] = True
+        self._all = None
         return row
 
     def remove(self, node: str) -> None:
@@ -89,4 +101,5 @@ class Rows:
         row = self._rows.pop(node)
         self._names[row] = ""
         self._alive[row] = False
+        self._all = None
         self._unused.append(row)

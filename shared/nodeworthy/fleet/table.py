@@ -16,6 +16,7 @@ from nodeworthy.fleet.doubts import Doubts
 from nodeworthy.fleet.limits import Limits
 from nodeworthy.fleet.producers import DETECTOR, Producer, Provenance, Report, precedence
 from nodeworthy.fleet.rows import Rows
+from nodeworthy.fleet.rule_results import ResultMemo
 
 _SHARED_NAMES = 1_000
 """How many lists of set names are kept to be shared: one for each version and configuration of a producer."""
@@ -47,6 +48,8 @@ class Fleet:
         self.limits = limits or Limits()
         self.memo = AnswerMemo(max_bytes=self.limits.memo_bytes, max_asks=self.limits.asks)
         """What terms have answered; one for all evaluations."""
+        self.results = ResultMemo(max_bytes=self.limits.result_bytes)
+        """What rules have given of which their terms' answers do not tell it; one for all evaluations."""
         self.version = 0
         """Grows with every change of effective facts."""
         self._own_namespace = own_namespace
@@ -190,6 +193,13 @@ class Fleet:
         """What is known of one set on one row."""
         return DEFAULTS[UNREADABLE] if self._doubts.has_row(row) else self._cells.lookup(row, name)
 
+    def serial(self, row: int, name: str) -> int:
+        """What names the content of one set on one row for ever, with its state and reason."""
+        if self._doubts.has_row(row):
+            return UNREADABLE
+        column = self.column(name)
+        return column.contents.serial(column.number(row)) if column else int(self._cells.defaults[row])
+
     def column(self, name: str) -> Column | None:
         """The column of a set; ``None`` where no producer of any node speaks of it."""
         return self._cells.columns.get(name)
@@ -197,7 +207,7 @@ class Fleet:
     def numbers(self, name: str, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """The number of the content of a set on each of these rows; without a column they are the default numbers."""
         column = self.column(name)
-        found = (column.numbers if column else self._cells.defaults)[rows].astype(np.intp)
+        found = (column.numbers if column else self._cells.defaults)[self._rows.index(rows)].astype(np.intp)
         self._doubts.cover(found, rows, UNREADABLE)
         return found
 

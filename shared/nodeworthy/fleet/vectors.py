@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from nodeworthy.fleet import kleene
-from nodeworthy.fleet.answers import Codes, KeyedTerm, TermAnswers, ask_defaults, key_term
+from nodeworthy.fleet.answers import UNASKED, Codes, KeyedTerm, TermAnswers, ask_defaults, key_term
 from nodeworthy.fleet.grouping import Groups, Numbers, distinct, group
 from nodeworthy.fleet.table import Fleet
 from nodeworthy.rules import MATCHED_SET, Answer, CompiledTerm
+
+_NOTHING = np.zeros(0, np.intp)
 
 
 class Panel(NamedTuple):
@@ -62,6 +64,7 @@ class Vectors:
         self._keys = panel.keys
         self._codes: dict[bytes, Codes] = {}
         self._answers: dict[bytes, TermAnswers] = {}
+        self._fresh: set[bytes] = set()
         self._whole: dict[str, Numbers] = {name: fleet.numbers(name, rows) for name in sorted(panel.whole)}
         classes = {name: self._classify(name, terms) for name, terms in panel.terms.items()}
         columns = [found.numbers for found in classes.values() if found.numbers is not None]
@@ -70,6 +73,8 @@ class Vectors:
             for term, codes, answers in zip(panel.terms[name], found.codes, found.answers, strict=True):
                 self._codes[term.key] = found.by_group(self.groups, codes)
                 self._answers[term.key] = answers
+                if answers.fresh:
+                    self._fresh.add(term.key)
 
     @property
     def size(self) -> int:
@@ -89,6 +94,10 @@ class Vectors:
         """The answer of a term, with its reason."""
         key = self._keys[id(term)]
         return self._answers[key].answers[int(self._codes[key][vector])]
+
+    def is_fresh(self, term: CompiledTerm) -> bool:
+        """Whether the term had to be asked of some content that it was never asked of before."""
+        return self._keys.get(id(term)) in self._fresh
 
     def whole(self, name: str) -> Numbers:
         """By vector: the number of the content of a set that is read as a whole."""
@@ -110,13 +119,37 @@ class Vectors:
     def _classify(self, name: str, terms: Sequence[KeyedTerm]) -> _Classes:
         numbers = self.fleet.numbers(name, self.rows)
         column = self.fleet.column(name)
-        contents = distinct(numbers)
-        answers = self.fleet.memo.ask(name, column.contents, terms, contents) if column else ask_defaults(terms)
-        codes = [found.codes[contents] for found in answers]
-        alike = group(codes, len(contents))
-        by_class = [code[alike.first] for code in codes]
-        if len(alike.first) <= 1:
-            return _Classes(None, by_class, answers)
-        class_of = np.zeros(int(contents[-1]) + 1, np.intp)
-        class_of[contents] = alike.numbers
-        return _Classes(class_of[numbers], by_class, answers)
+        if column is None:
+            return _must_fold(numbers, distinct(numbers), ask_defaults(terms))
+        memo, contents = self.fleet.memo, column.contents
+        if len(contents) < len(numbers):
+            # Mostly everything was asked before, and that is seen without looking which contents these rows have.
+            answers = memo.ask(name, contents, terms, _NOTHING)
+            answered = np.all([found.codes[: len(contents)] != UNASKED for found in answers], axis=0)
+            folded = _fold(numbers, np.flatnonzero(answered), answers, len(contents))
+            if folded is not None:
+                return folded
+        here = distinct(numbers)
+        return _must_fold(numbers, here, memo.ask(name, contents, terms, here))
+
+
+def _must_fold(numbers: Numbers, contents: Numbers, answers: Sequence[TermAnswers]) -> _Classes:
+    folded = _fold(numbers, contents, answers, int(contents[-1]) + 1 if len(contents) else 0)
+    assert folded is not None
+    return folded
+
+
+def _fold(numbers: Numbers, contents: Numbers, answers: Sequence[TermAnswers], space: int) -> _Classes | None:
+    """The classes of these contents, whose numbers are less than ``space``; ``None`` where a row has another content."""
+    codes = [found.codes[contents] for found in answers]
+    alike = group(codes, len(contents))
+    class_of = np.full(space, len(alike.first), np.intp)
+    class_of[contents] = alike.numbers
+    by_row = class_of[numbers]
+    least, greatest = (int(by_row.min()), int(by_row.max())) if len(numbers) else (0, 0)
+    if len(numbers) and greatest == len(alike.first):
+        return None
+    if least == greatest:
+        first = alike.first[least : least + 1]
+        return _Classes(None, [code[first] for code in codes], answers)
+    return _Classes(by_row, [code[alike.first] for code in codes], answers)

@@ -89,6 +89,17 @@ def rules_of(templates: st.SearchStrategy[str]) -> st.SearchStrategy[Rule | Unre
     return readable | st.just(UnreadableRule("broken", (Problem("file", 1, "rules[0]", "not a map"),)))
 
 
+_expanding = rules_of(
+    st.sampled_from(
+        (
+            "",
+            "",
+            "{{range .lab.a}}g1={{.Name}}-{{.Value}}\n{{end}}",
+            "g2={{len .pci.device}}",
+            "{{range .rule.matched}}x={{.Name}}{{.Value}}\n{{end}}",
+        )
+    )
+)
 chains = st.lists(rules_of(st.just("") | st.just("") | st.sampled_from(("g1", "g2"))), max_size=6)
 specifications = st.lists(
     st.builds(
@@ -123,6 +134,8 @@ class Worlds:
     """Few distinct snapshots on more nodes, as in a fleet."""
     terms = terms
     chains = chains
+    expanding_chains = st.lists(_expanding, max_size=6)
+    """With templates of the language itself, for evaluation without another engine."""
     specifications = specifications
     sets = (*SETS, "no.set")
     templates = CountingTemplates()

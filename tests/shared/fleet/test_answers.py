@@ -98,3 +98,14 @@ def test_a_set_without_a_column_is_answered_by_what_it_is_then(operator: Operato
     [answers] = ask_defaults([keyed(operator=operator)])
     outcomes = [answers.answers[code].outcome for code in answers.codes]
     assert outcomes == [Outcome.FALSE, *[Outcome.UNKNOWN] * (len(DEFAULTS) - 1)]
+
+
+def test_terms_that_were_asked_of_other_contents_are_each_asked_of_what_is_missing() -> None:
+    contents, numbers = filled("1", "2", "3", "4")
+    one = memo()
+    one.ask("lab.a", contents, [keyed("x")], numbers[:1])
+    one.ask("lab.a", contents, [keyed("y")], numbers[1:3])
+    has_x, has_y = one.ask("lab.a", contents, [keyed("x"), keyed("y")], numbers)
+    assert (has_x.fresh, has_y.fresh, one.asked) == (3, 2, 8)
+    assert has_x.codes[numbers].tolist() == [1] * 4
+    assert has_y.codes[numbers].tolist() == [0] * 4

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 EXISTS = Expression(Operator.EXISTS)
 HAS_X = Term("lab.a", {"x": EXISTS})
+MULTIPLES = st.sampled_from((1, 4))
+"""More nodes than contents, and fewer, are looked at in different ways."""
 
 
 def fleet_of(snapshots: Sequence[Snapshot]) -> Fleet:
@@ -55,8 +57,8 @@ def results_by_node(
 @settings(max_examples=60, deadline=None)  # a busy machine is no failure
 @given(data=st.data())
 def test_the_table_says_of_each_node_what_its_facts_alone_say(data: st.DataObject, worlds: "Worlds") -> None:
-    snapshots = data.draw(worlds.fleets)
-    rules = compile_rules(data.draw(worlds.chains))
+    snapshots = data.draw(worlds.fleets) * data.draw(MULTIPLES)
+    rules = compile_rules(data.draw(worlds.chains | worlds.expanding_chains))
     templates = data.draw(st.sampled_from([None, worlds.templates]))
     found = fleets.evaluate_rules(fleet_of(snapshots), fleets.make_chain(rules), templates=templates)
     groups, numbers = found.groups(), found.group_numbers()
@@ -75,8 +77,8 @@ def test_the_table_says_of_each_node_what_its_facts_alone_say(data: st.DataObjec
 def test_answers_of_contents_that_are_gone_are_not_taken_for_those_of_new_ones(
     data: st.DataObject, worlds: "Worlds"
 ) -> None:
-    fleet = fleet_of(data.draw(worlds.fleets))
-    rules = compile_rules(data.draw(worlds.chains))
+    fleet = fleet_of(data.draw(worlds.fleets) * data.draw(MULTIPLES))
+    rules = compile_rules(data.draw(worlds.chains | worlds.expanding_chains))
     chain = fleets.make_chain(rules)
     for _ in range(3):
         fleets.evaluate_rules(fleet, chain)
@@ -88,7 +90,9 @@ def test_answers_of_contents_that_are_gone_are_not_taken_for_those_of_new_ones(
         found = fleets.evaluate_rules(fleet, chain)
         groups = found.groups()
         for name, number in zip(found.nodes(), found.group_numbers(), strict=True):
-            assert groups[number].results == evaluate_chain(rules, fleet.facts(name)).results
+            alone = evaluate_chain(rules, fleet.facts(name))
+            assert groups[number].results == alone.results
+            assert found.chain_result(int(number)).results == alone.results
 
 
 def test_rules_see_what_rules_before_them_gave_on_the_same_node() -> None:
@@ -125,6 +129,15 @@ def test_where_every_rule_before_is_in_error_there_is_nothing_to_read() -> None:
         [Outcome.ERROR, Outcome.FALSE],
         [Outcome.FALSE, Outcome.TRUE],
     ]
+
+
+READS_ALL = Rule("reads all", (Term("rule.matched", None, Expression(Operator.IN, ("g",))),))
+
+
+def test_a_rule_that_asks_all_names_tells_nodes_apart_by_what_any_rule_gave() -> None:
+    gives_g = Rule("gives g", (HAS_X,), labels={"g": "1"})
+    outcomes = assert_as_alone(fleet_of([lab(x="1"), lab()]), gives_g, READS_ALL, Rule("last"), READS_ALL)
+    assert [one[1] for one in outcomes] == [one[3] for one in outcomes] == [Outcome.TRUE, Outcome.FALSE]
 
 
 def test_names_among_the_facts_are_read_too() -> None:
@@ -188,6 +201,51 @@ def test_a_term_is_asked_once_for_each_content_also_after_another_node_changed()
     assert fleet.memo.asked == 6
 
 
+READS_A = Rule("reads a", (HAS_X,), labels={"g": "1"})
+EXPANDS_A = Rule("expands a", (HAS_X,), labels_template="{{range .lab.a}}l={{.Value}}\n{{end}}")
+READS_B = Rule("reads b", (Term("lab.b", {"y": EXISTS}),), labels={"h": "1"})
+EXPANDS_B = Rule("expands b", (Term("lab.b", {"y": EXISTS}),), labels_template="{{range .lab.b}}m={{.Value}}\n{{end}}")
+HAS_H = Rule("has h", (Term("rule.matched", {"h": EXISTS}),))
+
+
+def two_sets(x: str, y: str) -> Snapshot:
+    contents = {"lab.a": FeatureSet(attributes={"x": x}), "lab.b": FeatureSet(attributes={"y": y})}
+    return Snapshot(contents, catalogue=frozenset(contents))
+
+
+def test_after_one_node_changed_one_set_only_rules_that_read_it_run() -> None:
+    fleet = fleet_of([two_sets(str(number % 3), str(number % 2)) for number in range(12)])
+    chain = fleets.make_chain(compile_rules([READS_A, READS_B, HAS_G, HAS_H, EXPANDS_A, EXPANDS_B]))
+    assert fleets.evaluate_rules(fleet, chain).ran == {0, 1, 2, 3, 4, 5}
+    assert fleets.evaluate_rules(fleet, chain).ran == frozenset()
+    fleet.update("n0", DETECTOR, two_sets("new", "0"))
+    assert fleets.evaluate_rules(fleet, chain, ["n0"]).ran == {0, 4}
+    assert fleets.evaluate_rules(fleet, chain).ran == frozenset()
+
+
+def test_a_rule_that_reads_what_rules_gave_runs_where_those_gave_something_else() -> None:
+    fleet = fleet_of([two_sets("1", "1"), two_sets("2", "1")])
+    chain = fleets.make_chain(compile_rules([READS_A, READS_B, HAS_G, HAS_H]))
+    fleets.evaluate_rules(fleet, chain)
+    fleet.update("n0", DETECTOR, Snapshot({"lab.b": FeatureSet(attributes={"y": "1"})}, catalogue=frozenset({"lab.b"})))
+    assert fleets.evaluate_rules(fleet, chain, ["n0"]).ran == {0, 2}
+
+
+def test_rules_that_are_written_alike_are_not_run_again_when_they_are_compiled_anew() -> None:
+    fleet = fleet_of([two_sets("1", "1")])
+    for ran in ({0, 1}, set()):
+        chain = fleets.make_chain(compile_rules([EXPANDS_A, HAS_G]))
+        assert fleets.evaluate_rules(fleet, chain).ran == ran
+
+
+def test_another_engine_is_asked_though_results_are_remembered() -> None:
+    fleet = fleet_of([lab(x="1")])
+    rule = Rule("r", (HAS_X,), labels_template="value=of the language")
+    assert results_by_node(fleet, rule)[0][0].labels == {"value": "of the language"}
+    assert results_by_node(fleet, rule, templates=OneByOne())[0][0].labels == {"value": "1"}
+    assert results_by_node(fleet, rule)[0][0].labels == {"value": "of the language"}
+
+
 def test_only_the_nodes_that_were_asked_about_are_answered_in_their_order() -> None:
     fleet = fleet_of([lab(x="1"), lab(), lab(x="1")])
     found = fleets.evaluate_rules(fleet, fleets.make_chain(compile_rules([Rule("r", (HAS_X,))])), ["n2", "n1"])
@@ -206,3 +264,8 @@ def test_results_refuse_to_look_into_a_table_that_has_changed() -> None:
     fleet.update("n0", DETECTOR, lab())
     with pytest.raises(RuntimeError, match="evaluate again"):
         found.groups()
+
+
+def test_a_rule_hangs_on_the_rules_before_it_that_may_give_what_it_reads() -> None:
+    chain = fleets.make_chain(compile_rules([READS_A, READS_B, HAS_G, EXPANDS_B, HAS_G, HAS_H, READS_ALL, READS_A]))
+    assert [list(givers) for givers in chain.givers] == [[], [], [0], [], [0, 3], [1, 3], [0, 1, 2, 3, 4, 5], []]

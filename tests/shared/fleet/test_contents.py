@@ -123,3 +123,20 @@ def test_reasons_count_as_space_too() -> None:
 )
 def test_packed_contents_come_back_as_they_were(content: FeatureSet) -> None:
     assert unpack(encode(content)) == content
+
+
+def test_a_number_is_given_again_and_a_serial_number_never_is(contents: Contents) -> None:
+    first = held(contents, there(x="1"))
+    serial = contents.serial(first)
+    assert contents.serial(held(contents, there(x="1"))) == serial
+    contents.release(first)
+    contents.release(first)
+    second = held(contents, there(x="2"))
+    assert second == first
+    assert contents.serial(second) != serial
+
+
+def test_devices_are_unpacked_in_their_order_and_as_often_as_they_are_there() -> None:
+    devices = ({"a": "1"}, {"a": "2"}, {"a": "2"}, {"a": "1"})
+    for instances in ((), devices[:2], devices):
+        assert unpack(encode(FeatureSet(instances=instances))).instances == instances

@@ -29,3 +29,17 @@ def test_the_row_of_a_node_that_is_gone_is_given_again() -> None:
     assert rows.names(rows.alive()) == ["n2"]
     assert rows.add("n3") == first
     assert rows.name(first) == "n3"
+
+
+def test_a_column_is_read_as_a_slice_only_where_all_rows_are_wanted_and_none_is_unused() -> None:
+    rows = Rows(10)
+    for node in "abc":
+        rows.add(node)
+    assert rows.index(rows.alive()) == slice(3)
+    assert rows.index(rows.of("cab")).tolist() == [2, 0, 1]  # type: ignore[union-attr]  # no slice
+    before = rows.alive()
+    rows.remove("b")
+    assert rows.index(before) is before
+    assert rows.index(rows.alive()).tolist() == [0, 2]  # type: ignore[union-attr]  # no slice
+    rows.add("d")
+    assert rows.index(rows.alive()) == slice(3)

@@ -73,3 +73,35 @@ def test_a_bad_value_is_an_error_each_time_and_only_where_it_is_reached() -> Non
         with pytest.raises(RuleError) as caught:
             term.holds(FeatureSet(attributes={"k": "v"}))
         assert caught.value.todo
+
+
+BROKEN = Expression(Operator.EXISTS, ("1",))
+
+
+def test_a_question_with_bad_values_is_an_error_also_for_instances_that_lack_its_attribute() -> None:
+    content = FeatureSet(instances=({"b": "1"}, {"a": "1"}))
+    with pytest.raises(RuleError, match="wants no value"):
+        holds(content, a=BROKEN)
+
+
+def test_of_instances_those_are_matched_that_satisfy_every_expression() -> None:
+    instances = ({"a": "1", "b": "2"}, {"a": "1"}, {"b": "2"}, {"a": "3", "b": "2"})
+    term = compile_term(Term("lab.x", {"a": Expression(Operator.IN, ("1", "3")), "b": EXISTS}))
+    assert term.matching_instances(FeatureSet(instances=instances)) == [instances[0], instances[3]]
+
+
+@pytest.mark.parametrize("content", [FLAGS, FeatureSet(attributes={"AVX2": ""}), FeatureSet(instances=({"AVX2": ""},))])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        Expression(Operator.IN, ("AVX2",)),
+        Expression(Operator.IN_REGEXP, ("^nothing", "X2$")),
+        Expression(Operator.IN_REGEXP, ("^AVX[0-9]$",)),
+        Expression(Operator.NOT_IN, ("AVX",)),
+    ],
+)
+def test_a_name_is_found_among_flags_attributes_and_attributes_of_instances(
+    content: FeatureSet, expression: Expression
+) -> None:
+    assert compile_term(Term("lab.x", None, expression)).holds(content)
+    assert not compile_term(Term("lab.x", None, expression)).holds(FeatureSet(flags=frozenset({"AVX"})))
