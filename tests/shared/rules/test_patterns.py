@@ -1,4 +1,3 @@
-import time
 
 import pytest
 from hypothesis import given
@@ -35,10 +34,7 @@ def test_the_dialect_is_that_of_re2() -> None:
 
 
 def test_a_pattern_that_would_make_a_backtracking_engine_slow_is_not_slow() -> None:
-    start = time.process_time()
-    assert not compile_pattern("(a*)*b")("a" * 30_000)
-    assert not compile_pattern("a*b")("a" * 30_000)
-    assert time.process_time() - start < 1
+    assert not compile_pattern("(a*)*b")("a" * 30_000)  # such an engine would not come to an end
 
 
 def test_text_that_is_not_unicode_can_be_searched() -> None:
