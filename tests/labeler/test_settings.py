@@ -30,3 +30,53 @@ def test_variables_replace_the_defaults() -> None:
 def test_a_variable_that_cannot_be_used_is_told(name: str, value: str) -> None:
     with pytest.raises(UsageError, match=f"{name}='{value}' cannot be used: it is a number from"):
         read_settings({name: value})
+
+
+def test_the_bucket_is_the_target_unless_a_cluster_is_named(tmp_path: Path) -> None:
+    home = tmp_path / ".kube"
+    home.mkdir()
+    (home / "config").write_text("{}")
+    assert read_settings({"HOME": str(tmp_path)}).kubernetes is None
+    assert read_settings({"HOME": str(tmp_path), "NODEWORTHY_TARGET": "bucket"}).kubernetes is None
+
+
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://10.0.0.1:6443"}}]
+contexts: [{name: c, context: {cluster: c, namespace: labels}}]
+current-context: c
+"""
+
+
+def test_a_kubeconfig_names_the_cluster(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(KUBECONFIG)
+    found = read_settings(
+        {"NODEWORTHY_KUBECONFIG": str(path), "NODEWORTHY_NODE_FEATURE_NAMESPACES": "gpu-operator, nfd"}
+    ).kubernetes
+    assert found is not None
+    assert (str(found.access.server), found.access.namespace) == ("https://10.0.0.1:6443", "labels")
+    assert found.node_feature_namespaces == {"gpu-operator", "nfd"}
+
+
+def test_a_home_that_has_a_kubeconfig_is_used_when_kubernetes_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / ".kube" / "config"
+    path.parent.mkdir()
+    path.write_text(KUBECONFIG)
+    found = read_settings({"NODEWORTHY_TARGET": "kubernetes", "HOME": str(tmp_path)}).kubernetes
+    assert found is not None
+    assert str(found.access.server) == "https://10.0.0.1:6443"
+
+
+@pytest.mark.parametrize(
+    ("variables", "text"),
+    [
+        ({"NODEWORTHY_TARGET": "nodes"}, "NODEWORTHY_TARGET='nodes' cannot be used"),
+        ({"NODEWORTHY_TARGET": "kubernetes"}, "no Kubernetes API server is known"),
+        ({"NODEWORTHY_KUBECONFIG": "/nowhere"}, "the kubeconfig cannot be read from /nowhere"),
+    ],
+)
+def test_a_cluster_that_cannot_be_found_is_said(variables: dict[str, str], text: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=text):
+        read_settings({"HOME": str(tmp_path), **variables})

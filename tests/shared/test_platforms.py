@@ -29,6 +29,9 @@ AMD64 = Platform("linux", "amd64")
         ("linux/i686", Platform("linux", "386")),
         ("linux/riscv64", Platform("linux", "riscv64")),
         ("windows/amd64:10.0.20348.2113", Platform("windows", "amd64", os_version="10.0.20348.2113")),
+        ("windows(10.0.17763)/amd64", Platform("windows", "amd64", os_version="10.0.17763")),  # as containerd writes it
+        ("linux()/arm64", Platform("linux", "arm64")),
+        ("linux/loongarch64", Platform("linux", "loong64")),
     ],
 )
 def test_platforms_are_read_into_normal_form(text: str, expected: Platform) -> None:
@@ -92,6 +95,91 @@ def test_a_32_bit_child_comes_after_every_64_bit_one() -> None:
 
 def test_of_equal_children_the_first_is_taken() -> None:
     assert choose(AMD64, [(AMD64, "first"), (AMD64, "second")]) == "first"
+
+
+# The order of containerd's platformVector (package platforms, compare.go), as its comments list it.
+ORDERS = {
+    "linux/amd64/v3": ["amd64/v3", "amd64/v2", "amd64", "386"],
+    "linux/arm/v7": ["arm/v7", "arm/v6", "arm/v5"],
+    "linux/arm64": ["arm64", "arm/v8", "arm/v7", "arm/v6", "arm/v5"],
+    "linux/arm64/v8.2": ["arm64/v8.2", "arm64/v8.1", "arm64", "arm/v8", "arm/v7"],
+    "linux/arm64/v9.1": ["arm64/v9.1", "arm64/v9", "arm64/v8.6", "arm64/v8.5", "arm64", "arm/v8", "arm/v7"],
+}
+
+
+@pytest.mark.parametrize(("node", "order"), ORDERS.items())
+def test_children_are_preferred_in_containerds_order(node: str, order: list[str]) -> None:
+    children = [(parse(f"linux/{name}"), name) for name in order]
+    for place in range(len(order)):
+        assert choose(parse(node), reversed(children[place:])) == order[place]
+
+
+@pytest.mark.parametrize(
+    ("node", "image", "runs"),
+    [
+        ("10.0.17763.1", "10.0.17763.5000", True),  # before 2022 the build must be the same
+        ("10.0.17763.1", "10.0.18362.1", False),
+        ("10.0.20348.1", "10.0.17763.1", False),
+        ("10.0.20348.1", "10.0.20348.2", True),
+        ("10.0.26100.1", "10.0.20348.1", True),  # from 2022 on, the builds since then
+        ("10.0.20348.1", "10.0.26100.1", False),
+        ("10.0.26100.1", "6.3.20348.1", False),
+        ("10.0.20348.1", "", True),
+        ("", "10.0.17763.1", True),
+    ],
+)
+def test_a_windows_node_runs_the_builds_that_microsoft_and_containerd_name(
+    node: str, image: str, *, runs: bool
+) -> None:
+    have, want = (Platform("windows", "amd64", os_version=version) for version in (node, image))
+    assert (preference(have, want) is not None) is runs
+
+
+def test_of_windows_builds_that_run_the_newest_is_taken() -> None:
+    versions = ["10.0.20348.900", "10.0.20348.1000", "10.0.17763.1", "10.0.26100.1"]
+    children = [(Platform("windows", "amd64", os_version=version), version) for version in versions]
+    assert choose(Platform("windows", "amd64", os_version="10.0.20348"), children) == "10.0.20348.1000"
+    assert choose(Platform("windows", "amd64", os_version="10.0.17763.9"), children) == "10.0.17763.1"
+
+
+def test_versions_of_other_systems_exclude_nothing() -> None:
+    assert (
+        preference(Platform("linux", "amd64", os_version="10.0.1"), Platform("linux", "amd64", os_version="10.0.2"))
+        == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "offered", "is_covered"),
+    [
+        ("linux/arm64", "linux/arm64/v8", True),
+        ("linux/arm64", "linux/arm/v7", False),
+        ("linux/amd64", "linux/amd64/v2", False),
+        ("linux/amd64/v2", "linux/amd64", False),
+        ("windows/amd64", "windows/amd64:10.0.20348.1", True),
+        ("windows/amd64:10.0.20348", "windows/amd64:10.0.20348.1", True),
+        ("windows/amd64:10.0.20348", "windows/amd64:10.0.203480.1", False),
+        ("windows/amd64:10.0.20348", "windows/amd64", False),
+    ],
+)
+def test_what_is_wanted_is_covered_by_itself_alone(wanted: str, offered: str, *, is_covered: bool) -> None:
+    assert platforms.covers(parse(wanted), parse(offered)) is is_covered
+
+
+@pytest.mark.parametrize(
+    ("claimed", "configured", "is_contradiction"),
+    [
+        ("linux/arm64/v8", "linux/arm64", False),
+        ("linux/arm/v6", "linux/arm/v7", True),
+        ("linux/amd64", "linux/arm64", True),
+        ("linux/amd64", "windows/amd64", True),
+        ("windows/amd64:10.0.20348.1", "windows/amd64", False),
+        ("windows/amd64:10.0.20348", "windows/amd64:10.0.20348.1", False),
+        ("windows/amd64:10.0.20348.1", "windows/amd64:10.0.17763.1", True),
+    ],
+)
+def test_less_is_no_contradiction(claimed: str, configured: str, *, is_contradiction: bool) -> None:
+    assert platforms.contradict(parse(claimed), parse(configured)) is is_contradiction
 
 
 def test_names_lists_platforms() -> None:

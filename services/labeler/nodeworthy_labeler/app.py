@@ -9,22 +9,26 @@ from functools import partial
 from nodeworthy.bus.connecting import connected, wait_for_end
 from nodeworthy.bus.connection import Connection
 from nodeworthy.bus.names import Bucket, Names
-from nodeworthy.bus.nodes import NodeReader
+from nodeworthy.bus.nodes import NodeChange, NodeReader
 from nodeworthy.bus.store import Store
 from nodeworthy.bus.sweeping import Sweeper
 from nodeworthy.bus.watching import Watch
 from nodeworthy.errors import UsageError, first_error
 from nodeworthy.fleet import Fleet
+from nodeworthy.kubernetes.client import Client
 from nodeworthy.labels import compile_policy
 from nodeworthy.processes import EventLog
 from nodeworthy.web import Counted, serve_probes
 from nodeworthy_labeler.beats import Beats
 from nodeworthy_labeler.bucket_target import BucketTarget, Stamp
+from nodeworthy_labeler.cluster.parts import CLUSTER_INPUTS, ClusterParts, Hooks
+from nodeworthy_labeler.cluster.statuses import Work
+from nodeworthy_labeler.cluster.target import KubernetesTarget
 from nodeworthy_labeler.facts import NodeTable
 from nodeworthy_labeler.handlers import handle_facts, handle_members, handle_record, handle_rules
-from nodeworthy_labeler.inputs import Input, Inputs
+from nodeworthy_labeler.inputs import BUS_INPUTS, Input, Inputs
 from nodeworthy_labeler.labelling import Labelling
-from nodeworthy_labeler.members import Members
+from nodeworthy_labeler.members import Members, Sharing
 from nodeworthy_labeler.memories import Memories
 from nodeworthy_labeler.metrics import CONTENT_TYPE, Metrics, Numbers
 from nodeworthy_labeler.records import Records
@@ -68,52 +72,65 @@ async def run(settings: Settings, stop: asyncio.Event, ready: asyncio.Event) -> 
             )
         )
         connection = await stack.enter_async_context(connected(settings.bus, stop, "labeler"))
-        if connection is not None:
-            labelers.append(Labeler(settings, connection, metrics, ready))
-            await labelers[0].run(stop)
+        if connection is None:
+            return
+        cluster = settings.kubernetes
+        client = await stack.enter_async_context(Client(cluster.access, cluster.limits)) if cluster else None
+        labelers.append(Labeler(settings, connection, client, metrics, ready))
+        await labelers[0].run(stop)
 
 
 class Labeler:
     """All parts of one labeler, put together."""
 
-    def __init__(self, settings: Settings, connection: Connection, metrics: Metrics, ready: asyncio.Event) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        connection: Connection,
+        client: Client | None,
+        metrics: Metrics,
+        ready: asyncio.Event,
+    ) -> None:
+        """``client`` speaks to the API server, where there is a cluster."""
         names = Names(settings.cluster)
         store = Store(connection, names)
-        loop = asyncio.get_running_loop()
         self.connection = connection
         self.ready = ready
-        self.members = Members(secrets.token_hex(8), loop.time, settings.membership)
-        self.table = NodeTable(Fleet(), time.time)
+        self.table = NodeTable(Fleet(own_namespace=_own_namespace(settings)), time.time)
         self.records = Records(Memories())
-        self.target = BucketTarget(store, self.records, self._stamp)
         self.nodes = NodeReader(store, watch_settings=settings.watch)
+        bucket = BucketTarget(store, self.records, self._stamp)
+        self.target: BucketTarget | KubernetesTarget
+        self.members: Sharing
+        self.beats: Beats | None = None
+        self.cluster: ClusterParts | None = None
+        me = secrets.token_hex(8)
+        if client is not None and settings.kubernetes is not None:
+            write_seconds = settings.bus.request_seconds
+            self.cluster = ClusterParts(settings.kubernetes, client, store, me, write_seconds=write_seconds)
+            self.members, self.target = self.cluster.members, self.cluster.make_target(bucket)
+        else:
+            by_beats = Members(me, asyncio.get_running_loop().time, settings.membership)
+            self.members, self.target = by_beats, bucket
+            self.beats = Beats(connection, names, by_beats, settings.membership, self._share_anew)
         self.labelling = Labelling(
             self.table, self.target, self.members, metrics, settings, has_read=self.nodes.has_told
         )
-        self.inputs = Inputs(self._open)
+        self.inputs = Inputs(self._open, CLUSTER_INPUTS if self.cluster else BUS_INPUTS)
         self.watch = Watch(store, Bucket.LABELS, settings=settings.watch)
         self.repairs = Repairs(store, self.nodes.sets)
         self.streams = Streams(store, settings, lambda: self.nodes.problem or self.watch.problem)
         self.sweeper = Sweeper(store, time.time, settings=settings.sweep)
-        self.beats = Beats(
-            connection,
-            names,
-            self.members,
-            settings.membership,
-            partial(
-                handle_members,
-                members=self.members,
-                table=self.table,
-                records=self.records,
-                labelling=self.labelling,
-            ),
-        )
         self.rules = RuleWatch(
             settings.rules,
             compile_policy(settings.labels),
             settings.pace.poll,
             partial(handle_rules, table=self.table, labelling=self.labelling, inputs=self.inputs),
+            self.cluster.rules if self.cluster else None,
         )
+        if self.cluster is not None:
+            mark = partial(self.labelling.mark, is_urgent=True)
+            self.cluster.attach(Hooks(self.inputs, self._take_facts, mark, self._share_anew, self._look))
         metrics.watch(self._count)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -129,18 +146,8 @@ class Labeler:
 
     async def _work(self) -> None:
         await self.streams.make()
-        deliver = partial(
-            handle_facts,
-            table=self.table,
-            labelling=self.labelling,
-            inputs=self.inputs,
-            members=self.members,
-            repairs=self.repairs,
-        )
         parts = {
-            "beats": self.beats.run(),
-            "others": self._join(),
-            "facts": self.nodes.run(deliver),
+            "facts": self.nodes.run(self.cluster.take_facts if self.cluster else self._take_facts),
             "records": self._follow_records(),
             "rules": self.rules.run(),
             "labelling": self.labelling.run(),
@@ -149,12 +156,32 @@ class Labeler:
             "streams": self.streams.run(),
             "sweep": sweep_when_due(self.sweeper, self.members),
         }
+        if self.beats is not None:
+            parts |= {"beats": self.beats.run(), "others": self._join(self.beats)}
+        if self.cluster is not None:
+            parts |= self.cluster.tasks()
         async with asyncio.TaskGroup() as group:
             for name, part in parts.items():
                 group.create_task(part, name=name)
 
-    async def _join(self) -> None:
-        await self.beats.wait_for_others()
+    def _take_facts(self, change: NodeChange) -> None:
+        handle_facts(
+            change,
+            table=self.table,
+            labelling=self.labelling,
+            inputs=self.inputs,
+            members=self.members,
+            repairs=self.repairs,
+        )
+
+    def _look(self) -> Work:
+        return Work(self.table.fleet, self.labelling.rules, is_idle=not len(self.labelling))
+
+    def _share_anew(self, before: tuple[str, ...]) -> None:
+        handle_members(before, members=self.members, table=self.table, records=self.records, labelling=self.labelling)
+
+    async def _join(self, beats: Beats) -> None:
+        await beats.wait_for_others()
         self.inputs.note(Input.OTHERS)
 
     async def _follow_records(self) -> None:
@@ -165,14 +192,18 @@ class Labeler:
     async def _lapse(self) -> None:
         while True:
             await asyncio.sleep(LAPSE_SECONDS)
-            self.labelling.mark(self.table.lapse())
+            self.labelling.mark(self.table.lapse(), is_urgent=True)
 
     def _open(self) -> None:
         """Everything was read: from now on nodes may belong to this labeler."""
         _LOG.info("labeler.ready", nodes=len(self.table.fleet), records=len(self.records))
         self.labelling.is_open = True
         self.members.is_ready = True
-        self.beats.announce()
+        if self.cluster is not None:
+            self.cluster.withdraw_gone(self.records)
+            self.cluster.members.announce()
+        elif self.beats is not None:
+            self.beats.announce()
         self.ready.set()
 
     def _stamp(self, node: str) -> Stamp:
@@ -185,7 +216,8 @@ class Labeler:
             return "there is no connection to the bus"
         if self.inputs.missing:
             return f"not read yet: {', '.join(self.inputs.missing)}"
-        return self.nodes.problem or self.watch.problem or self.streams.problem or self.rules.problem
+        of_cluster = self.cluster.problem if self.cluster else ""
+        return self.nodes.problem or self.watch.problem or self.streams.problem or self.rules.problem or of_cluster
 
     def _count(self) -> Numbers:
         rules = self.labelling.rules
@@ -201,11 +233,19 @@ class Labeler:
             "writes_refused": ("Writes that another labeler came before", self.target.refused),
             "facts_refused": ("Snapshots that could not be used, as a whole or in part", self.table.refused),
             "records_refused": ("Records of labels that could not be read", self.records.refused),
-            "beats_refused": ("Signs of life of labelers that could not be read", self.beats.refused),
+            "beats_refused": (
+                "Signs of life of labelers that could not be read",
+                self.beats.refused if self.beats else 0,
+            ),
             "sets_purged": ("Bad sets that this labeler purged", self.repairs.purged),
             "rules": ("Rules in force", len(rules.chain.rules) if rules else 0),
             "rule_problems": ("Problems of rules and their files", len(rules.problems) if rules else 0),
+            **(self.cluster.count() if self.cluster else {}),
         }
+
+
+def _own_namespace(settings: Settings) -> str:
+    return settings.kubernetes.access.namespace if settings.kubernetes else ""
 
 
 def _check(settings: Settings) -> None:

@@ -5,14 +5,14 @@ from nodeworthy.bus.watching import Change, Complete
 from nodeworthy_labeler.facts import NodeTable
 from nodeworthy_labeler.inputs import Input, Inputs
 from nodeworthy_labeler.labelling import Labelling
-from nodeworthy_labeler.members import Members
+from nodeworthy_labeler.members import Sharing
 from nodeworthy_labeler.records import Records
 from nodeworthy_labeler.repairs import Repairs
 from nodeworthy_labeler.rule_set import RuleSet
 
 
 def handle_facts(
-    change: NodeChange, *, table: NodeTable, labelling: Labelling, inputs: Inputs, members: Members, repairs: Repairs
+    change: NodeChange, *, table: NodeTable, labelling: Labelling, inputs: Inputs, members: Sharing, repairs: Repairs
 ) -> None:
     """Facts of a node came or went. What cannot be used is counted, logged, and harms its node only."""
     if isinstance(change, Complete):
@@ -20,7 +20,7 @@ def handle_facts(
         return
     node = table.take(change)
     if node is not None:
-        labelling.mark([node])
+        labelling.mark([node], is_urgent=True)
     if isinstance(change, PublishedSnapshot) and change.missing and members.is_mine(change.node):
         repairs.look_at(change)
 
@@ -42,7 +42,7 @@ def handle_rules(rules: RuleSet, *, table: NodeTable, labelling: Labelling, inpu
 
 
 def handle_members(
-    before: tuple[str, ...], *, members: Members, table: NodeTable, records: Records, labelling: Labelling
+    before: tuple[str, ...], *, members: Sharing, table: NodeTable, records: Records, labelling: Labelling
 ) -> None:
     """Nodes have other owners: those that are this labeler's only now may have changed while nobody served them."""
     names = dict.fromkeys((*table.fleet.nodes(), *records))

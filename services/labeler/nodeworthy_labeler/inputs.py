@@ -1,6 +1,6 @@
 """What must be read before anything may be written: nothing is known to be gone before everything was seen once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 
 
@@ -11,13 +11,19 @@ class Input(StrEnum):
     LABELS = "the labels of nodes"
     RULES = "the rules"
     OTHERS = "other labelers"
+    NODES = "the nodes of the cluster"
+    NODE_FEATURES = "the NodeFeature objects of the cluster"
+
+
+BUS_INPUTS = (Input.FACTS, Input.LABELS, Input.RULES, Input.OTHERS)
+"""Where there is no cluster."""
 
 
 class Inputs:
-    """Waits for the first complete read of all inputs; ``on_complete`` is called once."""
+    """Waits for the first complete read of ``needed`` inputs; ``on_complete`` is called once."""
 
-    def __init__(self, on_complete: Callable[[], None]) -> None:
-        self._missing = dict.fromkeys(Input)
+    def __init__(self, on_complete: Callable[[], None], needed: Iterable[Input] = BUS_INPUTS) -> None:
+        self._missing = dict.fromkeys(needed)
         self._on_complete = on_complete
 
     @property

@@ -1,22 +1,25 @@
 """The labeler's work: for nodes that may need other labels, compute what they should have and have it carried out.
 
 Whatever changed (facts, rules, a record, the owner of a node), the node is marked, and the work begins from what is known
-then. So nothing queues up, and a change that comes while a node is in work is seen at the next turn.
+then. So nothing queues up, and a change that comes while a node is in work is seen at the next turn. A node that changed
+comes before those that are gone over because of a rule or an owner.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from nodeworthy.errors import BusError, NodeworthyError, PayloadError
+from nodeworthy.kubernetes.refusals import KubernetesError
 from nodeworthy.labels import FactsMark, LabelTarget, WantedLabels
 from nodeworthy.processes import EventLog
 from nodeworthy_labeler.facts import NodeTable
-from nodeworthy_labeler.members import Members
+from nodeworthy_labeler.members import Sharing
 from nodeworthy_labeler.metrics import Metrics
 from nodeworthy_labeler.planning import Plans
 from nodeworthy_labeler.rule_set import RuleSet
 from nodeworthy_labeler.settings import Settings
+from nodeworthy_labeler.turns import Turns
 from nodeworthy_labeler.wanting import want
 
 _LOG = EventLog("labeler")
@@ -40,6 +43,8 @@ class _Wish(NamedTuple):
 
     labels: WantedLabels
     facts: FactsMark
+    plans: Plans
+    """Of all nodes whose wishes were made together."""
 
 
 class Labelling:
@@ -49,7 +54,7 @@ class Labelling:
         self,
         table: NodeTable,
         target: Target,
-        members: Members,
+        members: Sharing,
         metrics: Metrics,
         settings: Settings,
         *,
@@ -68,57 +73,54 @@ class Labelling:
         self._metrics = metrics
         self._settings = settings
         self._has_read = has_read
-        self._marked: dict[str, None] = {}
+        self._turns: Turns[_Wish | None] = Turns()
+        self._failed: dict[str, None] = {}
+        self._failures = 0
+        """How often in a row nodes were tried again and some of them failed again."""
         self._wake = asyncio.Event()
+        self._try_again = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._marked)
+        return len(self._turns) + len(self._failed)
 
-    def mark(self, nodes: Iterable[str]) -> None:
-        """These nodes may need other labels."""
-        self._marked.update(dict.fromkeys(nodes))
+    def mark(self, nodes: Iterable[str], *, is_urgent: bool = False) -> None:
+        """These nodes may need other labels; the urgent ones come first, except at the start, when all are."""
+        self._turns.mark(nodes, is_urgent=is_urgent and self.is_open)
         self._wake.set()
 
     async def run(self) -> None:
         """Work until cancelled; what fails is tried again."""
-        failures = 0
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._marked and self.is_open and self.rules is not None:
+        workers: set[asyncio.Task[None]] = set()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._retry(), name="labels once more")
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                if self.rules is None or not self.is_open or not len(self._turns):
+                    continue
                 if not self._has_lease():
                     await asyncio.sleep(self._settings.membership.beat / 4)
+                    self._wake.set()
                     continue
-                failed = await self._work(self._take_batch(), self.rules)
-                self.mark(failed)
-                failures = failures + 1 if failed else 0
-                await self._pause(failures)
+                self._prepare(self.rules)
+                for _ in range(min(self._settings.pace.writes - len(workers), self._turns.ready)):
+                    worker = group.create_task(self._settle_all(), name="labels")
+                    workers.add(worker)
+                    worker.add_done_callback(workers.discard)
 
     def _has_lease(self) -> bool:
         return self._members.has_lease(self._settings.bus.request_seconds)
 
-    def _take_batch(self) -> list[str]:
-        """The next nodes of this labeler; those of others are passed over, and marked again should they ever be its own."""
-        batch: list[str] = []
-        while self._marked and len(batch) < self._settings.pace.batch:
-            node = next(iter(self._marked))
-            del self._marked[node]
-            if self._members.is_mine(node):
-                batch.append(node)
-        return batch
-
-    async def _work(self, batch: list[str], rules: RuleSet) -> list[str]:
-        """Work on some nodes; those that are to be tried again."""
-        wanted = self._want([node for node in batch if node in self._table.fleet], rules)
-        wishes = {node: _Wish(labels, self._table.mark(node)) for node, labels in wanted.items()}
-        plans = Plans(rules.policy.settings.max_labels)
-        waiting = iter(batch)
-        failed: list[str] = []
-        async with asyncio.TaskGroup() as group:
-            for number in range(min(self._settings.pace.writes, len(batch))):
-                group.create_task(self._settle_all(waiting, wishes, plans, failed), name=f"labels {number}")
-        self._note_problem("" if not failed else self.problem)
-        return failed
+    def _prepare(self, rules: RuleSet) -> None:
+        """Make the wishes of the next nodes; those of other labelers are marked again should they ever be this one's."""
+        for choose, is_first in ((self._turns.choose_later, False), (self._turns.choose_urgent, True)):
+            nodes = choose(self._members.is_mine, self._settings.pace.batch)
+            if not nodes:
+                continue
+            wanted = self._want([node for node in nodes if node in self._table.fleet], rules)
+            plans = Plans(rules.policy.settings.max_labels)
+            wishes = {node: _Wish(labels, self._table.mark(node), plans) for node, labels in wanted.items()}
+            self._turns.put([(node, wishes.get(node)) for node in nodes], is_first=is_first)
 
     def _want(self, nodes: list[str], rules: RuleSet) -> Mapping[str, WantedLabels]:
         """What nodes should have; if their facts or the rules cannot be used together, they stay as they are."""
@@ -131,25 +133,53 @@ class Labelling:
             self._note_failure(nodes[0], error)
             return {}
 
-    async def _settle_all(
-        self, waiting: Iterator[str], wishes: Mapping[str, _Wish], plans: Plans, failed: list[str]
-    ) -> None:
-        for node in waiting:
+    async def _settle_all(self) -> None:
+        """Work as long as nodes wait; then somebody looks whether others are marked."""
+        while self._turns.ready:
+            node, wish = self._turns.begin()
             try:
-                is_settled = await self._settle(node, wishes.get(node), plans)
-            except PayloadError as error:  # a newer program's record, or one too large: trying again changes nothing
-                self._note_failure(node, error)
-            except BusError as error:
-                self._metrics.write_failures.inc()
-                self._note_problem(str(error))
-                failed.append(node)
-            except Exception as error:  # noqa: BLE001 # as above: one node must not stop the others
-                self._note_failure(node, error)
-            else:
-                if not is_settled:
-                    failed.append(node)
+                await self._attempt(node, wish)
+            finally:
+                self._turns.end(node)
+            if self._turns.is_marked(node):
+                self._wake.set()
+            await asyncio.sleep(0)  # a node without writes never waits
+        self._wake.set()
 
-    async def _settle(self, node: str, wish: _Wish | None, plans: Plans) -> bool:
+    async def _attempt(self, node: str, wish: _Wish | None) -> None:
+        try:
+            is_settled = await self._settle(node, wish)
+        except PayloadError as error:  # a newer program's record, or one too large: trying again changes nothing
+            self._note_failure(node, error)
+        except (BusError, KubernetesError) as error:
+            self._metrics.write_failures.inc()
+            self._note_problem(str(error))
+            self._fail(node)
+        except Exception as error:  # noqa: BLE001 # as above: one node must not stop the others
+            self._note_failure(node, error)
+        else:
+            if not is_settled:
+                self._fail(node)
+            elif not self._failed:
+                self._failures = 0
+                self._note_problem("")
+
+    def _fail(self, node: str) -> None:
+        self._failed[node] = None
+        self._try_again.set()
+
+    async def _retry(self) -> None:
+        """Mark again what failed, after a while that grows as long as something fails."""
+        pace = self._settings.pace
+        while True:
+            await self._try_again.wait()
+            await asyncio.sleep(min(pace.retry_first * 2 ** min(self._failures, 16), pace.retry_most))
+            self._failures += 1
+            self._try_again.clear()
+            failed, self._failed = self._failed, {}
+            self.mark(failed)
+
+    async def _settle(self, node: str, wish: _Wish | None) -> bool:
         """Bring one node to what it should have; ``False``: it has to be tried again."""
         for _ in range(_TRIES):
             if not self._has_lease():
@@ -160,7 +190,7 @@ class Labelling:
                 state = await self._target.read(node)
                 if wish.facts.is_behind(state.facts) and not await self._is_newest(node):
                     return False
-                is_done = await self._target.carry_out(node, state, plans.make(wish.labels, state), wish.facts)
+                is_done = await self._target.carry_out(node, state, wish.plans.make(wish.labels, state), wish.facts)
             elif node in self._table.fleet:
                 return True  # what it should have could not be computed
             elif node in self._table.withdrawn:
@@ -179,12 +209,7 @@ class Labelling:
         Whoever was frozen, or has just got the node from another labeler, may know the record that others wrote and not yet
         the facts that they had read: the revision that a write replaces tells nothing of that.
         """
-        return await self._has_read(node) and node not in self._marked
-
-    async def _pause(self, failures: int) -> None:
-        """Wait after a failure; without one only let others work, since a batch without writes never waits."""
-        pace = self._settings.pace
-        await asyncio.sleep(min(pace.retry_first * 2 ** min(failures - 1, 16), pace.retry_most) if failures else 0)
+        return await self._has_read(node) and not self._turns.is_marked(node)
 
     def _note_problem(self, problem: str) -> None:
         if problem and not self.problem:  # said once, not for every node

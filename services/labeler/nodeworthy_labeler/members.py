@@ -9,7 +9,8 @@ nobody, and so it writes nothing.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -54,15 +55,46 @@ class _Member:
     until: float
 
 
-class Members:
-    """What one labeler knows of all; ``clock`` is monotonic."""
+class Sharing(ABC):
+    """How the nodes are shared; who else is there, each way of membership finds out in its own way."""
 
-    def __init__(self, me: str, clock: Callable[[], float], settings: Membership) -> None:
+    def __init__(self, me: str) -> None:
         self.me = me
         self.is_ready = False
-        """Whether this labeler has read its inputs; told with the next beat, and counting when that comes back."""
+        """Whether this labeler has read its inputs; told with the next sign of life, and counting when that is back."""
         self.owners: tuple[str, ...] = ()
         """Those among whom the nodes are shared now."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many labelers there are, this one included."""
+
+    @abstractmethod
+    def has_lease(self, seconds: float) -> bool:
+        """Whether this labeler may do something that takes so long, before others may take its nodes for their own."""
+
+    def is_mine(self, name: str) -> bool:
+        """Whether a node, or any other name that one of all serves, belongs to this labeler."""
+        return owner_of(name, self.owners) == self.me
+
+    def gained(self, names: Iterable[str], before: tuple[str, ...]) -> list[str]:
+        """Which of these belong to this labeler now and did not belong to it among the owners before."""
+        return [name for name in names if self.is_mine(name) and owner_of(name, before) != self.me]
+
+    def share_among(self, ready: Mapping[str, int]) -> bool:
+        """Share the nodes among those that are ready, given with their engines; whether nodes have other owners now."""
+        newest = max(ready.values(), default=0)
+        owners = tuple(sorted(name for name, engine in ready.items() if engine == newest))
+        is_new = owners != self.owners
+        self.owners = owners
+        return is_new
+
+
+class Members(Sharing):
+    """What one labeler knows of all by their beats; ``clock`` is monotonic."""
+
+    def __init__(self, me: str, clock: Callable[[], float], settings: Membership) -> None:
+        super().__init__(me)
         self._clock = clock
         self._settings = settings
         self._members: dict[str, _Member] = {}
@@ -110,14 +142,6 @@ class Members:
         """Whether this labeler may do something that takes so long, before others may take its nodes for their own."""
         return self._clock() + seconds <= self._lease_end
 
-    def is_mine(self, name: str) -> bool:
-        """Whether a node, or any other name that one of all serves, belongs to this labeler."""
-        return owner_of(name, self.owners) == self.me
-
-    def gained(self, names: Iterable[str], before: tuple[str, ...]) -> list[str]:
-        """Which of these belong to this labeler now and did not belong to it among the owners before."""
-        return [name for name in names if self.is_mine(name) and owner_of(name, before) != self.me]
-
     def _hear_myself(self, beat: Beat, now: float) -> None:
         sent = self._sent.get(beat.number)
         if sent is None:
@@ -130,12 +154,7 @@ class Members:
         self._lease_end = max(self._lease_end, sent + self._settings.lease)
 
     def _settle(self) -> bool:
-        ready = {name: one.engine for name, one in self._members.items() if one.is_ready}
-        newest = max(ready.values(), default=0)
-        owners = tuple(sorted(name for name, engine in ready.items() if engine == newest))
-        is_new = owners != self.owners
-        self.owners = owners
-        return is_new
+        return self.share_among({name: one.engine for name, one in self._members.items() if one.is_ready})
 
 
 def owner_of(name: str, members: tuple[str, ...]) -> str:

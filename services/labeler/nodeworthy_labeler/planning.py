@@ -46,4 +46,6 @@ class Plans:
         plan = reconcile(wanted, state.labels, state.memory, max_labels=self._max_labels)
         before = state.memory
         is_other = before is None or msgspec.structs.replace(before, inputs=plan.memory.inputs) != plan.memory
-        return _Made(wanted, state, plan, is_other, not plan.in_state(LabelState.KEPT))
+        entries = (plan.memory.labels, *plan.memory.others.values())
+        is_shared = not any(entry.state is LabelState.KEPT for one in entries for entry in one.values())
+        return _Made(wanted, state, plan, is_other, is_shared)

@@ -10,7 +10,7 @@ from nodeworthy.bus.streams import define_streams, ensure_streams
 from nodeworthy.bus.sweeping import Sweeper
 from nodeworthy.errors import BusError, BusUnreachableError
 from nodeworthy.processes import EventLog
-from nodeworthy_labeler.members import Members
+from nodeworthy_labeler.members import Sharing
 from nodeworthy_labeler.settings import Settings
 
 _LOG = EventLog("labeler")
@@ -95,7 +95,7 @@ class Streams:
             self._wake.set()
 
 
-async def sweep_when_due(sweeper: Sweeper, members: Members, *, look_seconds: float = SWEEP_LOOK_SECONDS) -> None:
+async def sweep_when_due(sweeper: Sweeper, members: Sharing, *, look_seconds: float = SWEEP_LOOK_SECONDS) -> None:
     """Sweep while the name belongs to this labeler, until cancelled; a pass that fails is made again."""
     while True:
         await asyncio.sleep(look_seconds)

@@ -18,3 +18,18 @@ class TagRecord(Message, frozen=True, kw_only=True):
     reference: str
     digest: str
     looked: int
+
+
+class TagLostPlatforms(Message, frozen=True, kw_only=True):
+    """A tag moved to another image, which lacks a platform that the one before had."""
+
+    reference: str
+    before: str
+    """The digest that the tag had."""
+    after: str
+    lost: tuple[str, ...]
+    """As ``linux/arm64``."""
+    left: tuple[str, ...] = ()
+    """The platforms that the new image has."""
+    looked: int
+    """Unix time in seconds when the registry was asked."""

@@ -14,7 +14,7 @@ from nodeworthy.bus import payloads
 from nodeworthy.bus.records import Message
 from nodeworthy.bus.streams import MAX_LABELS_BYTES
 from nodeworthy.errors import PayloadError
-from nodeworthy.labels import Given, Giver, GiverKind, LabelEntry, LabelMemory, LabelState
+from nodeworthy.labels import Given, Giver, GiverKind, LabelEntry, LabelMemory, LabelState, RejectedKind
 from nodeworthy.labels.memory import UnresolvedNote
 from nodeworthy.labels.targets import NO_FACTS, FactsMark
 from nodeworthy.rules import Outcome
@@ -67,6 +67,8 @@ class _Tables(msgspec.Struct, frozen=True, omit_defaults=True):
     groups: tuple[_Group, ...] = ()
     notes: tuple[_NoteRow, ...] = ()
     left_out: int = 0
+    others: Mapping[RejectedKind, tuple[_Group, ...]] = {}
+    """The groups of annotations, extended resources and taints."""
 
 
 class PackedMemory(NamedTuple):
@@ -205,26 +207,31 @@ class _Packing:
     def __init__(self) -> None:
         self._givers: dict[Giver, int] = {}
         self._origins: dict[_Origin, int] = {}
-        self._groups: dict[tuple[int, str], dict[str, str]] = {}
 
     def pack(self, memory: LabelMemory) -> _Tables:
-        for key in sorted(memory.labels):
-            self._add(key, memory.labels[key])
+        groups = self._group(memory.labels)
+        others = {kind: self._group(memory.others[kind]) for kind in sorted(memory.others)}
         notes = tuple(_NoteRow(self._giver(note.giver), note.outcome, note.reason) for note in memory.unresolved)
         return _Tables(
             givers=tuple(_GiverRow(giver.kind, giver.name, giver.part) for giver in self._givers),
             origins=tuple(self._origins),
-            groups=tuple(_Group(origin, prefix, values) for (origin, prefix), values in self._groups.items()),
+            groups=groups,
             notes=notes,
             left_out=memory.left_out,
+            others=others,
         )
 
-    def _add(self, key: str, entry: LabelEntry) -> None:
+    def _group(self, entries: Mapping[str, LabelEntry]) -> tuple[_Group, ...]:
+        groups: dict[tuple[int, str], dict[str, str]] = {}
+        for key in sorted(entries):
+            cut = key.rfind("/") + 1
+            groups.setdefault((self._origin(entries[key]), key[:cut]), {})[key[cut:]] = entries[key].value
+        return tuple(_Group(origin, prefix, values) for (origin, prefix), values in groups.items())
+
+    def _origin(self, entry: LabelEntry) -> int:
         given = tuple((self._giver(one.giver), None if one.value == entry.value else one.value) for one in entry.given)
         origin = _Origin(entry.state, given, entry.sets, entry.reason, entry.live, entry.owners)
-        number = self._origins.setdefault(origin, len(self._origins))
-        cut = key.rfind("/") + 1
-        self._groups.setdefault((number, key[:cut]), {})[key[cut:]] = entry.value
+        return self._origins.setdefault(origin, len(self._origins))
 
     def _giver(self, giver: Giver) -> int:
         return self._givers.setdefault(giver, len(self._givers))
@@ -232,17 +239,22 @@ class _Packing:
 
 def _unpack(packed: _Tables, inputs: Mapping[str, str]) -> LabelMemory:
     givers = [Giver(row.kind, row.name, row.part) for row in packed.givers]
-    labels = {
-        group.prefix + name: _entry(_row(packed.origins, group.origin), value, givers)
-        for group in packed.groups
-        for name, value in group.values.items()
-    }
     return LabelMemory(
-        labels=dict(sorted(labels.items())),
+        labels=_entries(packed, packed.groups, givers),
         inputs=inputs,
         unresolved=tuple(_notes(packed.notes, givers)),
         left_out=packed.left_out,
+        others={kind: _entries(packed, groups, givers) for kind, groups in packed.others.items()},
     )
+
+
+def _entries(packed: _Tables, groups: Iterable[_Group], givers: list[Giver]) -> Mapping[str, LabelEntry]:
+    entries = {
+        group.prefix + name: _entry(_row(packed.origins, group.origin), value, givers)
+        for group in groups
+        for name, value in group.values.items()
+    }
+    return dict(sorted(entries.items()))
 
 
 def _entry(origin: _Origin, value: str, givers: list[Giver]) -> LabelEntry:

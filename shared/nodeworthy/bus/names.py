@@ -180,6 +180,11 @@ class Names:
         """Where the labelers of a cluster tell each other that they are there."""
         return f"{self.prefix}.labelers"
 
+    @property
+    def image_changes(self) -> str:
+        """Where resolvers say that a tag moved and lost a platform."""
+        return f"{self.prefix}.image-changes"
+
     def endpoint(self, endpoint: Endpoint) -> str:
         """The subject to ask."""
         return f"{self.prefix}.{endpoint}"

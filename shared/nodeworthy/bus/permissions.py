@@ -124,6 +124,7 @@ def validator(names: Names) -> User:
             names.stored_subject(Bucket.LABELS, ">"),
             names.all_nodes(Topic.EVENTS),
             names.all_nodes(Topic.HEARTBEAT),
+            names.image_changes,
             *(names.endpoint(endpoint) for endpoint in _VALIDATOR_ENDPOINTS),
             *_service_subjects(VALIDATOR_SERVICE),
         ),
@@ -131,11 +132,12 @@ def validator(names: Names) -> User:
 
 
 def resolver(names: Names) -> User:
-    """The resolver: its cache, and answers; nothing of nodes."""
+    """The resolver: its cache, answers, and what became of tags; nothing of nodes."""
     return _service(
         "resolver",
         publish=(
             *_REPLIES,
+            names.image_changes,
             names.key_subject(Bucket.IMAGES, ">"),
             *_reads(names, Bucket.IMAGES),
             f"$JS.API.STREAM.INFO.{names.stream(Bucket.IMAGES)}",
@@ -212,6 +214,7 @@ def reader_streams(names: Names) -> tuple[str, ...]:
         names.stored_subject(Bucket.NODES, ">"),
         names.stored_subject(Bucket.LABELS, ">"),
         names.all_nodes(Topic.FINDINGS),
+        names.image_changes,
         *node_broadcasts(names),
     )
 

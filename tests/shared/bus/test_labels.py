@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nodeworthy.bus import payloads
 from nodeworthy.bus.labels import make_record, pack_memory, read_live_labels, read_memory, unpack_memory
 from nodeworthy.errors import PayloadError, PayloadVersionError
-from nodeworthy.labels import Given, Giver, GiverKind, LabelEntry, LabelMemory, LabelState
+from nodeworthy.labels import Given, Giver, GiverKind, LabelEntry, LabelMemory, LabelState, RejectedKind
 from nodeworthy.labels.memory import UnresolvedNote
 from nodeworthy.rules import Outcome
 
@@ -34,6 +34,7 @@ memories = st.builds(
     st.dictionaries(texts, texts, max_size=3),
     st.lists(st.builds(UnresolvedNote, givers, st.sampled_from(Outcome), texts), max_size=3).map(tuple),
     st.integers(0, 5),
+    st.dictionaries(st.sampled_from(list(RejectedKind)[1:]), st.dictionaries(keys, entries, min_size=1)),
 )
 
 

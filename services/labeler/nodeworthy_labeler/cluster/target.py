@@ -1,0 +1,172 @@
+"""Node objects as the place where labels end up; what is remembered of them is in bucket ``labels``.
+
+Every write carries the state of the Node that it was made from, so of two labelers that serve one node at a time one is
+refused, reads what the other wrote and plans again. The Node is written first, the memory after it.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from nodeworthy.kubernetes.refusals import KubernetesConflictError
+from nodeworthy.labels import FactsMark, LabelMemory, NodeLabels, Plan, TargetState
+from nodeworthy.labels.origins import RejectedKind
+from nodeworthy.processes import EventLog
+from nodeworthy_labeler.bucket_target import BucketTarget
+from nodeworthy_labeler.cluster.adopting import lost_keys
+from nodeworthy_labeler.cluster.applications import METADATA, STATUS, changes_of, make_application
+from nodeworthy_labeler.cluster.node_objects import NodeObject
+from nodeworthy_labeler.cluster.nodes import ClusterNodes, Fate, NodeEvent
+from nodeworthy_labeler.cluster.refusals import Refusals
+from nodeworthy_labeler.cluster.writing import NodeWriter
+
+_LOG = EventLog("labeler")
+
+_ABSENT = NodeLabels({})
+
+OnNode = Callable[[NodeEvent], None]
+"""Told what an answer has shown of a Node before the watch does."""
+
+OnRemembered = Callable[[NodeObject, LabelMemory | None, LabelMemory], None]
+"""Told what was remembered of a Node before, and what is from now on."""
+
+
+class KubernetesTarget:
+    """A ``nodeworthy.labels.LabelTarget``: reads from what the watches have told, and asks the API server only to write."""
+
+    def __init__(
+        self,
+        nodes: ClusterNodes,
+        writer: NodeWriter,
+        refusals: Refusals,
+        bucket: BucketTarget,
+        *,
+        on_node: OnNode,
+        on_remembered: OnRemembered,
+    ) -> None:
+        self._nodes = nodes
+        self._writer = writer
+        self._refusals = refusals
+        self._bucket = bucket
+        self._on_node = on_node
+        self._on_remembered = on_remembered
+        self.conflicts = 0
+        """Writes that somebody else was before."""
+        self._writing: dict[str, str] = {}
+        """Nodes in work, with the resourceVersion that our last request gave them."""
+        self._told: set[str] = set()
+        """Of these, those of which the watch has told a change."""
+
+    @property
+    def written(self) -> int:
+        """Records that were written."""
+        return self._bucket.written
+
+    @property
+    def refused(self) -> int:
+        """Writes of Nodes and records that somebody else was before."""
+        return self.conflicts + self._bucket.refused
+
+    def waits_for(self, node: str) -> bool:
+        """Whether what the watch tells of a Node may be our own doing: it is looked at when our request is answered."""
+        if node not in self._writing:
+            return False
+        self._told.add(node)
+        return True
+
+    async def read(self, node: str) -> TargetState:
+        """What a Node has, whose it is, and what is remembered of it.
+
+        Raises:
+            PayloadVersionError: a newer program wrote the record; the Node is not to be touched.
+        """
+        remembered = await self._bucket.read(node)
+        found = self._nodes.get(node)
+        if found is None:
+            return msgspec.structs.replace(remembered, labels=_ABSENT, token=_join("", remembered.token))
+        labels = self._refusals.mark(found.uid, found.labels)
+        return msgspec.structs.replace(remembered, labels=labels, token=_join(found.token, remembered.token))
+
+    async def carry_out(self, node: str, state: TargetState, plan: Plan, facts: FactsMark) -> bool:
+        """Write the Node if the plan needs it, then the memory.
+
+        A Node that is not there is never made, and nothing is remembered of it.
+
+        Raises:
+            KubernetesError: not known whether the Node was written.
+            BusError: not known whether the memory was written.
+        """
+        found = self._nodes.get(node)
+        if found is None:
+            return True
+        token, _, record_token = state.token.rpartition(" ")
+        if found.token != token:
+            return False
+        self._writing[node] = found.resource_version
+        try:
+            is_as_planned = await self._write(found, state, plan)
+        except KubernetesConflictError as error:
+            _LOG.debug("labeler.node_changed", about=node, node=node, error=str(error))
+            self.conflicts += 1
+            await self._look_again(node)
+            return False
+        finally:
+            self._finish(node)
+        if not is_as_planned:
+            return False
+        remembered = msgspec.structs.replace(state, token=record_token)
+        is_done = await self._bucket.carry_out(node, remembered, plan, facts)
+        if is_done and plan.is_memory_new:
+            self._on_remembered(found, state.memory, plan.memory)
+        return is_done
+
+    async def restore(self, node: str) -> bool:
+        """Put a lost record of a node of which nobody speaks as it was; raises what :meth:`carry_out` raises."""
+        return await self._bucket.restore(node)
+
+    async def forget(self, node: str) -> bool:
+        """Remove the record of a node that is gone; raises what :meth:`carry_out` raises.
+
+        The labels of a Node that is there go by a plan only: whoever spoke of it may be about to speak again.
+        """
+        return node in self._nodes or await self._bucket.forget(node)
+
+    async def _write(self, node: NodeObject, state: TargetState, plan: Plan) -> bool:
+        """Send what is needed; whether it was done as planned, so that the memory of it may be written."""
+        lost = lost_keys(node, state.memory)
+        if lost:
+            self._note(await self._writer.adopt(node, lost))
+            return False
+        is_as_planned = True
+        for kinds in (METADATA, STATUS):
+            application = make_application(node, plan, kinds)
+            if application is not None:
+                written = await self._writer.apply(application)
+                is_as_planned = is_as_planned and written.is_as_planned
+                node = self._note(written.node)
+        taints = await self._writer.settle_taints(node, changes_of(plan, RejectedKind.TAINT))
+        if taints.node is not node:
+            self._note(taints.node)
+        return is_as_planned and taints.is_as_planned
+
+    def _note(self, node: NodeObject) -> NodeObject:
+        """Learn from an answer; what it changes is our own doing, and no reason to look at the Node again."""
+        self._nodes.learn(node)
+        self._writing[node.name] = node.resource_version
+        return self._nodes.get(node.name) or node
+
+    def _finish(self, name: str) -> None:
+        """Our requests for a Node are answered; if the watch has told more than them, somebody else has changed it."""
+        version = self._writing.pop(name)
+        found = self._nodes.get(name)
+        if name in self._told and found is not None and found.resource_version != version:
+            self._on_node(NodeEvent(name, Fate.CHANGED))
+        self._told.discard(name)
+
+    async def _look_again(self, name: str) -> None:
+        latest = await self._writer.read(name)
+        self._on_node(self._nodes.drop(name) if latest is None else self._nodes.learn(latest))
+
+
+def _join(node: str, record: str) -> str:
+    return f"{node} {record}"

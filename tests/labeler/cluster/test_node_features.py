@@ -1,0 +1,54 @@
+"""What a NodeFeature object says."""
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nodeworthy.errors import FeatureDocumentError
+from nodeworthy.features import FeatureSet
+from nodeworthy_labeler.cluster.node_features import read_node_feature
+
+LABEL = "nfd.node.kubernetes.io/node-name"
+
+
+def read(spec: object, labels: object = None) -> Any:
+    metadata = {"name": "vendor", "namespace": "ns", "labels": {LABEL: "n1"} if labels is None else labels}
+    return read_node_feature(json.dumps({"metadata": metadata, "spec": spec}).encode())
+
+
+def test_features_and_labels_are_facts_of_the_node_that_a_label_names() -> None:
+    features = {
+        "flags": {"vendor.f": {"elements": {"x": {}}}},
+        "attributes": {"local.label": {"elements": {"a": "file", "b": "file"}}},
+        "instances": {"vendor.dev": {"elements": [{"attributes": {"id": "1"}}]}},
+    }
+    found = read({"features": features, "labels": {"a": "object"}})
+    assert found.node == "n1"
+    assert found.snapshot.contents == {
+        "vendor.f": FeatureSet(flags=frozenset({"x"})),
+        "local.label": FeatureSet(attributes={"a": "object", "b": "file"}),
+        "vendor.dev": FeatureSet(instances=({"id": "1"},)),
+    }
+
+
+@pytest.mark.parametrize("spec", [{}, {"features": None}, {"features": {}}, {"features": {"flags": {}}}])
+def test_an_object_without_features_says_nothing(spec: object) -> None:
+    assert read(spec).snapshot.contents == {}
+
+
+@pytest.mark.parametrize("labels", [{}, {LABEL: ""}])
+def test_an_object_that_names_no_node_is_refused_with_what_to_do(labels: object) -> None:
+    with pytest.raises(FeatureDocumentError) as caught:
+        read({}, labels)
+    assert caught.value.todo == f"give it the label {LABEL}"
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
+def test_whatever_json_stands_there_is_read_or_refused(spec: object) -> None:
+    with contextlib.suppress(FeatureDocumentError):
+        read({"features": spec})
