@@ -145,9 +145,10 @@ def test_the_real_root_is_this_machine_by_any_name_and_another_folder_is_not(tmp
 
 
 def test_a_root_with_the_running_kernels_procfs_is_this_machine_and_a_copy_of_its_files_is_not(tmp_path: Path) -> None:
-    (tmp_path / "mounted").mkdir()
-    (tmp_path / "mounted" / "proc").symlink_to("/proc")
-    assert Host(tmp_path / "mounted").is_this_machine
+    assert Host(Path("/proc/self/root")).is_this_machine
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "proc").symlink_to("/proc")
+    assert not Host(tmp_path / "linked").is_this_machine
     copy = tmp_path / "copied" / "proc/sys/kernel/random"
     copy.mkdir(parents=True)
     (copy / "boot_id").write_bytes(Path("/proc/sys/kernel/random/boot_id").read_bytes())

@@ -212,13 +212,15 @@ _BOOT_ID = "proc/sys/kernel/random/boot_id"
 def _is_this_machine(root: str) -> bool:
     """Whether a root is that of the running kernel, as a container has its host's below a folder.
 
-    Its boot id is this kernel's, and no copy of it: files of procfs have no size.
+    Its boot id is this kernel's, and no copy of it: files of procfs have no size. A link that leads out of the root leads to
+    nothing of the host.
     """
     if root == "/":
         return True
     try:
-        theirs, own = (Path(folder, _BOOT_ID) for folder in (root, "/"))
-        return not theirs.stat().st_size and theirs.read_bytes() == own.read_bytes()
+        theirs = Path(root, _BOOT_ID).resolve(strict=True)
+        is_inside = theirs.is_relative_to(Path(root).resolve())
+        return is_inside and not theirs.stat().st_size and theirs.read_bytes() == Path("/", _BOOT_ID).read_bytes()
     except OSError:
         return False
 
