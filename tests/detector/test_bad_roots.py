@@ -145,7 +145,7 @@ def test_bytes_of_every_kind_in_every_file(plant: Plant) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_in_any_file(plant: Plant, data: st.DataObject) -> None:
     line = st.text(max_size=20) | st.sampled_from(
         [

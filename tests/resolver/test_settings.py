@@ -1,7 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from yarl import URL
 
+from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.errors import UsageError
 from nodeworthy_resolver.settings import Settings, read_settings
 
@@ -34,7 +37,8 @@ def test_registries_are_reached_as_the_variables_say(tmp_path: Path) -> None:
     assert access.plain_http_hosts == ("registry.test:5000", "other.test")
     assert access.certificates == Path("/ca.pem")
     assert access.proxies == {"https": "http://proxy:3128", "no": "registry.test"}
-    assert access.config == tmp_path / ".docker" / "config.json"
+    assert access.config is None
+    assert access.default_configs == (tmp_path / ".docker" / "config.json",)
 
 
 def test_a_mounted_configuration_is_taken_instead_of_the_one_at_home(tmp_path: Path) -> None:
@@ -58,3 +62,58 @@ def test_a_mounted_configuration_is_taken_instead_of_the_one_at_home(tmp_path: P
 def test_a_value_that_cannot_be_is_refused_by_name(name: str, value: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"{name}="):
         read_settings({name: value}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("servers", "allowed"),
+    [
+        (("nats://127.0.0.1:4222",), True),
+        (("nats://localhost:4222", "tls://[::1]:4222"), True),
+        (("nats://nats.example:4222",), False),
+        (("nats://127.0.0.1:4222", "nats://10.0.0.1:4222"), False),
+        (("nats://127.0.0.1.example:4222",), False),
+    ],
+)
+def test_private_registries_are_asked_where_only_this_machine_asks_unless_somebody_decides(
+    servers: tuple[str, ...], allowed: bool
+) -> None:
+    settings = Settings(bus=ConnectionSettings(servers=servers))
+    assert settings.access.allow_private is allowed
+    for decided in (True, False):
+        assert replace(settings, allow_private=decided).access.allow_private is decided
+
+
+def test_hosts_and_mirrors_are_named_by_variables(tmp_path: Path) -> None:
+    given = {
+        "NODEWORTHY_ALLOW_PRIVATE": "true",
+        "NODEWORTHY_PRIVATE_HOSTS": "registry.corp:5000,*.corp",
+        "NODEWORTHY_ALLOWED_HOSTS": "docker.io, quay.io",
+        "NODEWORTHY_HOSTS_DIR": "/etc/containerd/certs.d",
+    }
+    settings = read_settings(given, tmp_path)
+    assert settings.allow_private
+    assert settings.access.private_hosts == ("registry.corp:5000", "*.corp")
+    assert settings.access.allowed_hosts == ("docker.io", "quay.io")
+    assert settings.access.hosts_folder == Path("/etc/containerd/certs.d")
+    assert not settings.access.names_files
+
+
+def test_pull_secrets_are_those_of_named_namespaces(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(KUBECONFIG)
+    given = {"NODEWORTHY_PULL_SECRET_NAMESPACES": "team, other", "KUBECONFIG": str(kubeconfig)}
+    settings = read_settings(given, tmp_path).pull_secrets
+    assert settings is not None
+    assert settings.namespaces == ("team", "other")
+    assert settings.access.server == URL("https://api.example:6443")
+    assert read_settings({"KUBECONFIG": str(kubeconfig)}, tmp_path).pull_secrets is None
+    with pytest.raises(UsageError):
+        read_settings({"NODEWORTHY_PULL_SECRET_NAMESPACES": "team"}, tmp_path / "nobody")
+
+
+KUBECONFIG = """
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "https://api.example:6443"}}]
+users: [{name: a, user: {token: t}}]
+"""

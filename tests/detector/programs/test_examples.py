@@ -22,7 +22,7 @@ SENTENCES = {"[custom-detector] AVX-512 detected on this node", "Feature: avx512
 @pytest.fixture(scope="session")
 def go_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example in Go, built once."""
-    go = build.find_go(build.HERE)
+    go = build.find_go(build.HERE / "registries")
     target = tmp_path_factory.mktemp("go") / "custom-avx512"
     command = [str(go.program), "build", "-o", str(target), "."]
     done = subprocess.run(

@@ -234,7 +234,7 @@ def test_a_size_keeps_its_value(kibibytes: int) -> None:
 
 
 @given(values=st.lists(st.binary(max_size=12), min_size=6, max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_facts_or_faults(plant: Plant, values: list[bytes]) -> None:
     names = (
         f"{NODE}/online",

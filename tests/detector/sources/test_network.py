@@ -101,7 +101,7 @@ def test_a_name_of_strange_bytes_becomes_text(plant: Plant, tmp_path: Path) -> N
 
 
 @given(values=st.lists(st.binary(max_size=12), min_size=4, max_size=4))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_facts_or_faults(plant: Plant, values: list[bytes]) -> None:
     names = ("operstate", "speed", "mtu", "device/sriov_numvfs")
     host = plant({f"{NET}/eth0/{name}": value for name, value in zip(names, values, strict=True)})

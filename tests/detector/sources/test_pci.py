@@ -193,7 +193,7 @@ def test_any_text_is_a_value(text: str) -> None:
 
 
 @given(values=st.lists(st.binary(max_size=12), min_size=6, max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_facts_or_faults(plant: Plant, values: list[bytes]) -> None:
     names = ("class", "vendor", "device", "subsystem_vendor", "subsystem_device", "sriov_totalvfs")
     files = {f"{PCI}/0000:00:00.0/{name}": value for name, value in zip(names, values, strict=True)}

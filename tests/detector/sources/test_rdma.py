@@ -147,7 +147,7 @@ def test_a_driver_is_a_line_of_its_own() -> None:
 
 
 @given(values=st.lists(st.binary(max_size=16), min_size=6, max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_facts_or_faults(plant: Plant, values: list[bytes]) -> None:
     names = ("node_type", "fw_ver", "device/uevent", "ports/1/rate", "ports/1/state", "ports/1/link_layer")
     files = {f"{ADAPTERS}/x/{name}": value for name, value in zip(names, values, strict=True)}

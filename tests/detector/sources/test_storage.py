@@ -126,7 +126,7 @@ def test_the_disks_of_this_machine_are_read_without_faults() -> None:
 
 
 @given(values=st.lists(st.binary(max_size=12), min_size=5, max_size=5))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_facts_or_faults(plant: Plant, values: list[bytes]) -> None:
     names = ("queue/rotational", "queue/zoned", "size", "device/model", "device/vendor")
     reading = StorageSource().read(

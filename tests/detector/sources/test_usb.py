@@ -97,7 +97,7 @@ def test_a_bus_without_devices_is_an_empty_list(plant: Plant) -> None:
 
 
 @given(values=st.lists(st.binary(max_size=12), min_size=5, max_size=5))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_facts_or_faults(plant: Plant, values: list[bytes]) -> None:
     names = ("bDeviceClass", "idVendor", "idProduct", "serial", "1-1:1.0/bInterfaceClass")
     reading = UsbSource().read(plant({f"{USB}/1-1/{name}": value for name, value in zip(names, values, strict=True)}))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodeworthy.kubernetes.refusals import KubernetesError
@@ -27,7 +27,6 @@ class Server:
         return KubernetesError("no") if self.bad & set(outputs) or len(outputs) > self.most else None
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.sets(st.sampled_from(NUMBERS)), st.integers(0, 40))
 def test_exactly_the_bad_ones_are_found(bad: set[Output], first_new: int) -> None:
     kept = [output for output in NUMBERS[:first_new] if output not in bad]

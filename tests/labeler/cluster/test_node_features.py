@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodeworthy.errors import FeatureDocumentError
@@ -47,7 +47,6 @@ def test_an_object_that_names_no_node_is_refused_with_what_to_do(labels: object)
     assert caught.value.todo == f"give it the label {LABEL}"
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
 def test_whatever_json_stands_there_is_read_or_refused(spec: object) -> None:
     with contextlib.suppress(FeatureDocumentError):

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodeworthy.kubernetes.metadata import ManagedField
@@ -43,7 +43,6 @@ def test_an_entry_of_a_strange_form_takes_no_other_with_it() -> None:
     assert found.labels == {"a": (APPLIER,)}
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
 def test_whatever_json_stands_there_is_read(fields: object) -> None:
     read_ownership([entry(KUBELET, {"f:metadata": fields})])

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodeworthy_labeler.cluster.taints import change_taints, make_taint_patch, read_tainted
@@ -31,7 +31,6 @@ def test_a_taint_that_somebody_else_put_there_is_told_and_kept() -> None:
     assert change.foreign == {"a:NoSchedule"}
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(VALUES, VALUES, VALUES)
 def test_a_second_change_changes_nothing_and_foreign_ones_stay(
     live: dict[str, str], ours: dict[str, str], wanted: dict[str, str]

@@ -5,6 +5,7 @@ import json
 import socket
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -23,6 +24,7 @@ from nodeworthy.errors import (
     UsageError,
 )
 from nodeworthy_resolver.app import run
+from nodeworthy_resolver.oci import RegistryAccess
 from nodeworthy_resolver.settings import Settings
 
 if TYPE_CHECKING:
@@ -103,6 +105,69 @@ async def test_a_registry_that_is_not_there_is_told(start: "Start", reader: "Per
     await start()
     with pytest.raises(RegistryError, match="cannot be reached"):
         await reader.look("127.0.0.1:1/team/app:v1")
+
+
+async def test_a_refused_login_does_not_tell_the_bus_where_it_was_kept(
+    start: "Start", reader: "Person", faulty: "FaultyRegistry", tmp_path: Path
+) -> None:
+    config = tmp_path / "private-folder" / "config.json"
+    config.parent.mkdir()
+    config.write_text(json.dumps({"auths": {faulty.host: {"username": "me", "password": "hunter2"}}}))
+    await start(registries=RegistryAccess(plain_http=True, attempts=1, config=config))
+    faulty.guard = lambda _: web.Response(status=401, headers={"WWW-Authenticate": "Basic"})
+    with pytest.raises(RegistryDeniedError) as caught:
+        await reader.look(faulty.name)
+    said = " ".join(caught.value.diagnostics())
+    assert "(from config.json) were sent and refused" in said
+    assert "private-folder" not in said
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b'{"credsStore": "../../bin/sh"}', None], ids=["broken", "no helper", "gone"]
+)
+async def test_files_that_cannot_be_used_are_told_to_the_bus_without_their_folders(
+    content: bytes | None, start: "Start", reader: "Person", faulty: "FaultyRegistry", tmp_path: Path
+) -> None:
+    config, folder = tmp_path / "private-folder" / "config.json", tmp_path / "private-folder" / "certs.d" / "hub.test"
+    folder.mkdir(parents=True)
+    (folder / "hosts.toml").write_text("server =")
+    config.write_bytes(content or b"{}")
+    await start(registries=RegistryAccess(plain_http=True, attempts=1, config=config, hosts_folder=folder.parent))
+    if content is None:
+        config.unlink()
+    faulty.guard = lambda _: web.Response(status=401, headers={"WWW-Authenticate": "Basic"})
+    for name in (faulty.name, "hub.test/team/app:v1"):
+        with pytest.raises(NodeworthyError) as caught:
+            await reader.look(name)
+        assert "private-folder" not in " ".join(caught.value.diagnostics())
+
+
+async def test_who_asks_on_a_shared_bus_reaches_no_private_address(
+    start: "Start", reader: "Person", faulty: "FaultyRegistry", build: "Builder"
+) -> None:
+    await start(allow_private=False)
+    faulty.tags["v1"] = build.image()
+    with pytest.raises(RegistryDeniedError, match="its address is private"):
+        await reader.look(faulty.name)
+    assert not faulty.seen
+
+
+async def test_metrics_show_what_registries_were_asked_and_that_one_wants_to_be_left_alone(
+    cluster_bus: "Bus", run_resolver: "Run", reader: "Person", faulty: "FaultyRegistry"
+) -> None:
+    settings = cluster_bus.resolver(http_port=free_port())
+    faulty.guard = lambda _: web.Response(status=429, headers={"Retry-After": "600"})
+    async with run_resolver(settings) as resolver:
+        await asyncio.wait_for(resolver.ready.wait(), 20)
+        for _ in range(2):
+            with pytest.raises(RegistryError):
+                await reader.look(faulty.name)
+        text = await until(settings, 200, "/metrics")
+    assert 'nodeworthy_resolver_registry_requests_total{method="HEAD",outcome="429"} 1.0' in text
+    assert "nodeworthy_resolver_registry_paused 1.0" in text
+    assert "nodeworthy_resolver_registry_held_back_total 1.0" in text
+    assert "nodeworthy_resolver_registry_rate_limit_left_ratio 1.0" in text
 
 
 @pytest.mark.parametrize("reference", ["", "a b", "oci:/etc", "https://registry.example/app", "APP/app"])

@@ -66,7 +66,7 @@ async def open_replica(bus: Store, open_client: "OpenClient", clock: "Clock") ->
         def make(settings: Settings = SETTINGS) -> Replica:
             metrics, bounds = Metrics(), settings.bounds
             cache = ImageCache(bus, metrics, value_bytes=bounds.value_bytes, clock=clock)
-            resources = Resources(client, cache, Admission(bounds.lookups_per_registry), metrics, clock)
+            resources = Resources(client, cache, bus, Admission(bounds.lookups_per_registry), metrics, clock)
             flights: Flights[ResolveReply] = Flights(
                 most=bounds.lookups, failure_seconds=settings.lifetimes.failure, clock=clock
             )

@@ -9,7 +9,8 @@ import pytest
 from aiohttp import web
 
 from nodeworthy.bus import keys, payloads
-from nodeworthy.bus.images import TagRecord
+from nodeworthy.bus.client import Msg
+from nodeworthy.bus.images import TagLostPlatforms, TagRecord
 from nodeworthy.bus.names import Bucket
 from nodeworthy.bus.requests import ResolveRequest
 from nodeworthy.bus.store import Store
@@ -80,15 +81,78 @@ async def test_a_tag_that_did_not_move_costs_one_question_that_registries_do_not
     assert [(one.method, one.path) for one in faulty.seen] == [("HEAD", "/v2/team/app/manifests/v1")]
 
 
+async def test_a_tag_of_a_registry_that_is_down_is_what_it_was_and_how_old_that_is_is_told(
+    replica: "Replica", faulty: "FaultyRegistry", declared: Content, clock: "Clock"
+) -> None:
+    before = await replica(faulty.name)
+    faulty.take_down()
+    clock.now += 61
+    reply = await replica(faulty.name)
+    assert reply.knowledge.digest == declared.digest
+    assert reply.looked == before.looked
+    assert any("it named this 61 s ago" in notice for notice in reply.knowledge.notices)
+
+
 @pytest.mark.usefixtures("declared")
-async def test_a_tag_of_a_registry_that_is_down_is_not_known(
+@pytest.mark.parametrize(("later", "is_fresh"), [(61, True), (24 * 3600 + 1, False)])
+async def test_an_old_answer_does_not_stand_in_for_one_that_must_be_fresh_or_is_a_day_younger(
+    replica: "Replica", faulty: "FaultyRegistry", clock: "Clock", later: int, is_fresh: bool
+) -> None:
+    await replica(faulty.name)
+    faulty.take_down()
+    clock.now += later
+    with pytest.raises(RegistryBusyError):
+        await replica(faulty.name, fresh=is_fresh)
+
+
+@pytest.mark.usefixtures("declared")
+async def test_what_a_cache_stands_in_for_is_not_kept_as_a_property_of_the_image(
     replica: "Replica", faulty: "FaultyRegistry", clock: "Clock"
 ) -> None:
     await replica(faulty.name)
     faulty.take_down()
     clock.now += 61
-    with pytest.raises(RegistryBusyError):
+    await replica(faulty.name)
+    faulty.guard = None
+    assert (await replica(faulty.name)).knowledge.notices == ()
+
+
+@pytest.mark.usefixtures("declared")
+async def test_a_tag_that_is_gone_is_gone_although_the_cache_knows_it(
+    replica: "Replica", faulty: "FaultyRegistry", clock: "Clock"
+) -> None:
+    await replica(faulty.name)
+    del faulty.tags["v1"]
+    clock.now += 61
+    with pytest.raises(ImageNotFoundError):
         await replica(faulty.name)
+
+
+async def test_a_tag_that_moved_and_lost_a_platform_is_told_once(
+    open_replica: "OpenReplica", faulty: "FaultyRegistry", build: "Builder", clock: "Clock", bus: Store
+) -> None:
+    heard: asyncio.Queue[TagLostPlatforms] = asyncio.Queue()
+
+    async def hear(message: Msg) -> None:
+        heard.put_nowait(payloads.decode(message.data, TagLostPlatforms))
+
+    amd, arm = build.image(), build.image("linux/arm64")
+    faulty.tags["v1"] = before = build.index((amd, "linux/amd64"), (arm, "linux/arm64"))
+    replicas = [open_replica(), open_replica()]
+    async with bus.connection.subscribed(bus.names.image_changes, hear):
+        await replicas[0](faulty.name)
+        for moved in (build.index((amd, "linux/amd64")), build.index((amd, "linux/amd64"), (arm, "linux/arm64"))):
+            faulty.tags["v1"] = moved
+            clock.now += 61
+            async with asyncio.TaskGroup() as group:
+                for replica in replicas:
+                    group.create_task(replica(faulty.name))
+            if moved.digest == before.digest:
+                continue
+            told = await asyncio.wait_for(heard.get(), 10)
+            assert (told.reference, told.before, told.after) == (faulty.name, before.digest, moved.digest)
+            assert (told.lost, told.left) == (("linux/arm64",), ("linux/amd64",))
+    assert heard.empty()
 
 
 async def test_children_are_read_when_somebody_wants_them(

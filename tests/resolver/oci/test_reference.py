@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodeworthy.errors import InvalidReferenceError
-from nodeworthy_resolver.oci.reference import LayoutReference, Reference, parse_reference
+from nodeworthy_resolver.oci.reference import (
+    AnyReference,
+    ArchiveReference,
+    LayoutReference,
+    Reference,
+    SifReference,
+    is_same_image,
+    parse_reference,
+)
 
 SHA256 = "sha256:" + "0123456789abcdef" * 4
 SHA512 = "sha512:" + "0123456789abcdef" * 8
@@ -77,6 +85,13 @@ def test_short_names_mean_what_docker_means_by_them(text: str, canonical: str) -
         ("oci:dir:bad tag", "tag"),
         ("oci:dir@sha256:abc", "digest"),
         ("oci:a\0b", "folder"),
+        ("oci-archive:", "no file"),
+        ("docker-archive::app", "no file"),
+        ("docker-archive:a.tar:", "name"),
+        ("docker-archive:a.tar:a b", "name"),
+        ("oci-archive:a.tar@sha256:abc", "digest"),
+        ("oci-archive://a.tar", "oci-archive://"),
+        ("sif:", "no file"),
     ],
 )
 def test_what_is_no_reference_is_refused_with_the_reason(text: str, why: str) -> None:
@@ -121,6 +136,55 @@ def test_a_layout_folder_is_named_with_tag_or_digest(text: str, folder: str, tag
     assert (reference.folder, reference.tag, reference.digest) == (Path(folder), tag, digest)
 
 
+@pytest.mark.parametrize(
+    ("text", "file", "image", "digest"),
+    [
+        ("oci-archive:a.tar", "a.tar", "", None),
+        ("oci-archive:/x/a.tar:v1", "/x/a.tar", "v1", None),
+        ("docker-archive:a.tar:docker.io/library/app:1", "a.tar", "docker.io/library/app:1", None),
+        ("docker-archive:a.tar:host:5000/app:1", "a.tar", "host:5000/app:1", None),
+        (f"docker-archive:a@b.tar@{SHA256}", "a@b.tar", "", SHA256),
+        (f"oci-archive:a.tar:v1@{SHA512}", "a.tar", "v1", SHA512),
+    ],
+)
+def test_an_archive_ends_at_the_first_colon(text: str, file: str, image: str, digest: str | None) -> None:
+    reference = parse_reference(text)
+    assert isinstance(reference, ArchiveReference)
+    assert (reference.file, reference.image, reference.digest) == (Path(file), image, digest)
+    assert str(reference) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["app.sif", "./app.sif", "/a/b.c/app.sif", "example.com/app.sif", "sif:app", "sif:a:b.sif"]
+)
+def test_a_singularity_file_is_told_by_its_ending_or_its_scheme(text: str) -> None:
+    reference = parse_reference(text)
+    assert reference == SifReference(Path(text.removeprefix("sif:")))
+    assert parse_reference(str(reference)) == reference
+
+
+@pytest.mark.parametrize("text", ["example.com/app.sif:1", "app.sif:latest", "example.com/app:1.sif"])
+def test_with_a_tag_it_is_in_a_registry(text: str) -> None:
+    assert isinstance(parse_reference(text), Reference)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("app:1", "docker.io/library/app:1", True),
+        ("library/app:1", "app:1", True),
+        ("app:1", "app:2", False),
+        ("app:1", "host:5000/app:1", False),
+        ("1", "1", False),
+        ("", "", False),
+        ("app:1", "UPPER/x", False),
+        ("oci:x", "oci:x", False),
+    ],
+)
+def test_two_names_are_one_image_if_they_mean_the_same(one: str, other: str, *, same: bool) -> None:
+    assert is_same_image(one, other) is same
+
+
 part = st.from_regex(r"[a-z0-9]+((\.|_|__|-{1,3})[a-z0-9]+){0,2}", fullmatch=True)
 host = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?(\.[a-z0-9]{1,8}){1,2}(:[1-9][0-9]{0,3})?", fullmatch=True)
 tag = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
@@ -134,7 +198,7 @@ def test_a_full_reference_is_its_own_canonical_form(host: str, parts: list[str],
 
 @given(st.text(max_size=80) | st.text("ab/:@.[]-_A0 \n", max_size=40))
 def test_any_text_is_a_reference_that_reads_back_as_itself_or_an_error_that_says_why(text: str) -> None:
-    reference: Reference | LayoutReference | None = None
+    reference: AnyReference | None = None
     why = ""
     try:
         reference = parse_reference(text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nodeworthy.errors import UsageError
-from nodeworthy_resolver.oci import RegistryAccess, default_config, open_store, parse_reference
+from nodeworthy_resolver.oci import RegistryAccess, default_configs, open_store, parse_reference
 from nodeworthy_resolver.oci.layout import LayoutStore
 from nodeworthy_resolver.oci.registry import RegistryStore
 
@@ -61,7 +61,28 @@ def test_credentials_are_looked_for_where_docker_login_puts_them(tmp_path: Path)
     for folder in (tmp_path / ".docker", tmp_path / "other"):
         folder.mkdir()
         (folder / "config.json").write_text("{}")
-    assert default_config({}, tmp_path) == tmp_path / ".docker" / "config.json"
-    assert default_config({"DOCKER_CONFIG": str(tmp_path / "other")}, tmp_path) == tmp_path / "other" / "config.json"
-    assert default_config({"DOCKER_CONFIG": str(tmp_path / "missing")}, tmp_path) is None
-    assert default_config({"DOCKER_CONFIG": ""}, tmp_path / "other") is None
+    assert default_configs({}, tmp_path) == (tmp_path / ".docker" / "config.json",)
+    assert default_configs({"DOCKER_CONFIG": str(tmp_path / "other")}, tmp_path) == (
+        tmp_path / "other" / "config.json",
+    )
+    assert default_configs({"DOCKER_CONFIG": str(tmp_path / "missing")}, tmp_path) == ()
+    assert default_configs({"DOCKER_CONFIG": ""}, tmp_path / "other") == ()
+
+
+def test_podmans_files_are_looked_at_after_dockers_and_the_kubelets_last(tmp_path: Path) -> None:
+    session, settings, kubelet = tmp_path / "run", tmp_path / "settings", tmp_path / "kubelet.json"
+    files = [tmp_path / ".docker" / "config.json", session / "containers" / "auth.json"]
+    files += [settings / "containers" / "auth.json", kubelet]
+    for path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    environment = {"XDG_RUNTIME_DIR": str(session), "XDG_CONFIG_HOME": str(settings)}
+    assert default_configs(environment, tmp_path, others=(kubelet,)) == tuple(files)
+
+
+def test_registry_auth_file_counts_alone(tmp_path: Path) -> None:
+    (tmp_path / ".docker").mkdir()
+    for name in (".docker/config.json", "auth.json"):
+        (tmp_path / name).write_text("{}")
+    named = tmp_path / "auth.json"
+    assert default_configs({"REGISTRY_AUTH_FILE": str(named)}, tmp_path) == (named,)

@@ -54,7 +54,7 @@ def results_by_node(
     return [groups[number].results for number in found.group_numbers()]
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(data=st.data())
 def test_the_table_says_of_each_node_what_its_facts_alone_say(data: st.DataObject, worlds: "Worlds") -> None:
     snapshots = data.draw(worlds.fleets) * data.draw(MULTIPLES)
@@ -72,7 +72,7 @@ def test_the_table_says_of_each_node_what_its_facts_alone_say(data: st.DataObjec
     assert sum(group.size for group in groups) == len(snapshots)
 
 
-@settings(max_examples=40, deadline=None)  # a busy machine is no failure
+@settings(max_examples=40)  # a busy machine is no failure
 @given(data=st.data())
 def test_answers_of_contents_that_are_gone_are_not_taken_for_those_of_new_ones(
     data: st.DataObject, worlds: "Worlds"

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nodeworthy.fleet.grouping import distinct, group
@@ -17,7 +17,6 @@ COLUMNS = st.integers(0, 20).flatmap(
 )
 
 
-@settings(deadline=None)  # a busy machine is no failure
 @given(COLUMNS)
 def test_elements_are_in_one_group_exactly_when_all_their_numbers_are_equal(drawn: tuple[int, list[list[int]]]) -> None:
     size, columns = drawn

@@ -99,7 +99,7 @@ def overrides(draw: st.DrawFn, worlds: "Worlds") -> Declaration | None:
     return draw(st.none() | st.just(Declaration(CompatibilitySpec("v1alpha1", sets), ArtifactSummary("file x"))))
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(data=st.data())
 def test_every_verdict_is_the_one_of_the_node_alone(data: st.DataObject, worlds: "Worlds") -> None:
     snapshots = [
@@ -136,7 +136,7 @@ class Recorder:
         return self.snapshot.lookup(name)
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(NODES, IMAGES, WANTED)
 def test_claims_read_no_other_sets_than_those_that_kinds_are_made_of(
     snapshot: Snapshot, images: list[PlatformImage], wanted: platforms.Platform | None

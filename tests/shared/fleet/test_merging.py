@@ -111,7 +111,7 @@ def completion(draw: st.DrawFn, content: FeatureSet) -> FeatureSet:
     return FeatureSet(flags, attributes, content.instances)
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(data=st.data())
 def test_an_answer_on_merged_facts_is_the_one_of_every_possibility_or_unknown(
     data: st.DataObject, worlds: "Worlds"

@@ -39,7 +39,7 @@ def fleet_of(*values: int, limits: Limits | None = None) -> Fleet:
     return fleet
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(data=st.data())
 def test_the_table_says_of_each_node_what_its_facts_alone_say(data: st.DataObject, worlds: "Worlds") -> None:
     snapshots = data.draw(worlds.fleets)

@@ -70,7 +70,7 @@ def draw_history(data: st.DataObject, worlds: "Worlds") -> History:
     return data.draw(st.lists(update | update | removal, max_size=12))
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(data=st.data())
 def test_the_facts_of_every_node_are_what_its_producers_say_after_any_history(
     data: st.DataObject, worlds: "Worlds"
@@ -83,7 +83,7 @@ def test_the_facts_of_every_node_are_what_its_producers_say_after_any_history(
         assert list(fleet.reports(node)) == [one for one in ORDER if one in reports]
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(data=st.data())
 def test_an_update_names_exactly_the_sets_that_changed(data: st.DataObject, worlds: "Worlds") -> None:
     fleet, _ = replay(draw_history(data, worlds))
@@ -98,7 +98,7 @@ def test_an_update_names_exactly_the_sets_that_changed(data: st.DataObject, worl
         assert all(change.unlisted for name in differing - change.sets)
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(data=st.data())
 def test_every_content_is_held_as_often_as_it_stands_somewhere(data: st.DataObject, worlds: "Worlds") -> None:
     fleet, _ = replay(draw_history(data, worlds))
@@ -110,7 +110,7 @@ def test_every_content_is_held_as_often_as_it_stands_somewhere(data: st.DataObje
         assert held == {number: count for number, count in standing.items() if number > FULL}
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is no failure
+@settings(max_examples=60)  # a busy machine is no failure
 @given(data=st.data())
 def test_nothing_is_left_of_nodes_that_are_gone(data: st.DataObject, worlds: "Worlds") -> None:
     fleet, plain = replay(draw_history(data, worlds))

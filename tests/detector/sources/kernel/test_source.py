@@ -66,7 +66,7 @@ def check(reading: Reading) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_in_any_file_are_facts_or_a_fault(plant: Plant, data: st.DataObject) -> None:
     lines = st.sampled_from(
         [b"6.1", b"enabled", b"kernel/x.ko:", b"magic 7f454c46", b"0 0 1", b"../..", b"a,b"]

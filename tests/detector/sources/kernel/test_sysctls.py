@@ -114,7 +114,7 @@ def test_a_slash_in_a_name_is_a_dot_of_the_files_name() -> None:
 
 
 @given(text=st.text())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_read_as_words_with_single_spaces(plant: Plant, text: str) -> None:
     found = read(plant(ANCHOR | {f"{SYS}/kernel/pid_max": text.encode("utf-8", "replace")}), "kernel.pid_max")
     assert isinstance(found, FeatureSet)

@@ -98,7 +98,7 @@ def test_a_chain_of_versions_that_leads_to_itself_ends(make_versions: Callable[.
 
 
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_damage_to_a_library_gives_versions_or_an_error_of_the_host(
     plant: Plant, make_elf: MakeElf, data: st.DataObject
 ) -> None:

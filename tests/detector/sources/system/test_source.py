@@ -74,7 +74,7 @@ def check(reading: Reading) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_in_any_file_are_facts_or_a_fault(plant: Plant, data: st.DataObject) -> None:
     lines = st.sampled_from(
         [b"ID=x", b"Package: runc", b"P:musl", b"\x7fELF\x02\x01" + bytes(70), b"init", b"../..", b"1.2"]

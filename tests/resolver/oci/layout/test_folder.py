@@ -13,6 +13,7 @@ from nodeworthy.images import ARTIFACT_TYPE
 from nodeworthy_resolver.oci.digests import compute, fallback_tag
 from nodeworthy_resolver.oci.layout import LayoutStore, manifests
 from nodeworthy_resolver.oci.manifests import Descriptor
+from nodeworthy_resolver.oci.store import Removal
 
 if TYPE_CHECKING:
     from tests.resolver.conftest import Builder
@@ -155,7 +156,7 @@ async def test_an_entry_whose_file_is_gone_is_reported(build: "Builder", tmp_pat
     build.write_layout(tmp_path, *entries)
     listed = await LayoutStore(tmp_path).list_referrers(image.digest, ARTIFACT_TYPE)
     assert listed.entries == ()
-    assert listed.notices == (f"{gone.digest[:19]} is listed in index.json and not in the folder",)
+    assert listed.notices == (f"{gone.digest[:19]} is listed in index.json and not there",)
 
 
 async def test_writing_keeps_what_other_tools_wrote_and_leaves_no_other_files(build: "Builder", tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ async def test_while_the_index_is_changed_other_writers_wait(build: "Builder", t
             os.close(other)
         return index | {"changed": True}
 
-    manifests.add_entry(tmp_path, change)
+    manifests.change_index(tmp_path, change)
     assert json.loads((tmp_path / "index.json").read_bytes())["changed"]
 
 
@@ -211,3 +212,29 @@ async def test_a_folder_that_cannot_be_written_is_named(build: "Builder", tmp_pa
     (tmp_path / "blobs").symlink_to(tmp_path / "nowhere" / "else")
     with pytest.raises(UsageError, match="cannot be written"):
         await LayoutStore(tmp_path).write_blob(b"data", compute(b"data"))
+
+
+async def test_what_is_removed_is_gone_from_the_index_the_old_tag_and_the_folder(
+    build: "Builder", tmp_path: Path
+) -> None:
+    image = build.image()
+    one, other = build.artifact(image, b"one"), build.artifact(image, b"other")
+    listing = build.listing(one, other)
+    kept = build.tagged(image, "v1") | {"unknown": {"kept": True}}
+    build.write_layout(tmp_path, kept, build.entry(one), build.tagged(listing, fallback_tag(image.digest)))
+    store = LayoutStore(tmp_path)
+    assert await store.remove_referrer(one.digest, image.digest) is Removal.DELETED
+    listed = await store.list_referrers(image.digest, ARTIFACT_TYPE)
+    assert [entry.digest for entry in listed.entries] == [other.digest]
+    with pytest.raises(ImageNotFoundError):
+        await store.read_manifest(one.digest)
+    assert json.loads((tmp_path / "index.json").read_bytes())["manifests"][0] == kept
+    assert leftovers(tmp_path) == []
+
+
+async def test_removing_what_is_not_there_changes_nothing(build: "Builder", tmp_path: Path) -> None:
+    image = build.image()
+    build.write_layout(tmp_path, build.tagged(image, "v1"))
+    before = (tmp_path / "index.json").read_bytes()
+    await LayoutStore(tmp_path).remove_referrer(compute(b"x"), image.digest)
+    assert (tmp_path / "index.json").read_bytes() == before

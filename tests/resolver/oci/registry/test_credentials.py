@@ -3,19 +3,24 @@ import json
 import os
 import select
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from nodeworthy.errors import UsageError
+from nodeworthy_resolver.oci.access import Login, RegistryAccess
+from nodeworthy_resolver.oci.registry.credential import Credential
 from nodeworthy_resolver.oci.registry.credentials import (
-    Credential,
+    LIFETIME,
     Credentials,
-    ask_helper,
     find_in_file,
     helper_for,
     parse_config,
-    parse_helper_output,
 )
+from nodeworthy_resolver.oci.registry.helpers import ask_helper, parse_helper_output
+
+if TYPE_CHECKING:
+    from tests.resolver.conftest import Clock
 
 HUB = "https://index.docker.io/v1/"
 
@@ -139,32 +144,89 @@ async def test_a_helper_that_is_no_program_on_the_path_is_refused(name: str, say
 
 
 async def test_the_files_entry_counts_where_the_helper_has_none_and_the_helper_is_asked_once(
-    helpers: Path, tmp_path: Path
+    helpers: Path, tmp_path: Path, clock: "Clock"
 ) -> None:
     write_helper(helpers, "empty", f"echo x >> {tmp_path}/asked; echo credentials not found; exit 1")
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"credsStore": "empty", "auths": {"quay.io": {"auth": encode("me:x")}}}))
-    credentials = Credentials(path, 10)
+    credentials = Credentials(RegistryAccess(config=path), clock)
     assert [await credentials.find("quay.io") for _ in range(2)] == [Credential("me", "x")] * 2
     assert (tmp_path / "asked").read_text() == "x\n"
 
 
-async def test_credentials_name_where_they_are_from(helpers: Path, tmp_path: Path) -> None:
+async def test_credentials_name_where_they_are_from(helpers: Path, tmp_path: Path, clock: "Clock") -> None:
     write_helper(helpers, "echo", 'echo "{\\"Username\\": \\"me\\", \\"Secret\\": \\"s\\"}"')
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"credHelpers": {"ghcr.io": "echo"}, "auths": {"quay.io": {"auth": encode("me:x")}}}))
-    found = [await Credentials(path, 10).find(name) for name in ("quay.io", "ghcr.io")]
+    found = [await Credentials(RegistryAccess(config=path), clock).find(name) for name in ("quay.io", "ghcr.io")]
     assert [one and one.source for one in found] == [str(path), f"docker-credential-echo, which {path} names"]
 
 
-async def test_without_a_file_everybody_is_anonymous() -> None:
-    assert await Credentials(None, 10).find("quay.io") is None
+async def test_without_a_file_everybody_is_anonymous(clock: "Clock") -> None:
+    assert await Credentials(RegistryAccess(), clock).find("quay.io") is None
 
 
 @pytest.mark.parametrize("content", [None, b" " * 2_000_000])
-async def test_a_file_that_cannot_be_used_is_named(content: bytes | None, tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_used_is_named(content: bytes | None, tmp_path: Path, clock: "Clock") -> None:
     path = tmp_path / "config.json"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UsageError, match=r"config\.json"):
-        await Credentials(path, 10).find("quay.io")
+        await Credentials(RegistryAccess(config=path), clock).find("quay.io")
+
+
+def write_auths(path: Path, **auths: str) -> Path:
+    path.write_text(json.dumps({"auths": {name: {"auth": encode(f"{user}:x")} for name, user in auths.items()}}))
+    return path
+
+
+async def test_a_password_that_was_corrected_is_read_after_a_while(tmp_path: Path, clock: "Clock") -> None:
+    path = write_auths(tmp_path / "config.json", **{"quay.io": "old"})
+    credentials = Credentials(RegistryAccess(config=path), clock)
+    assert await credentials.find("quay.io") == Credential("old", "x")
+    write_auths(path, **{"quay.io": "new"})
+    assert await credentials.find("quay.io") == Credential("old", "x")
+    clock.now += LIFETIME
+    assert await credentials.find("quay.io") == Credential("new", "x")
+
+
+async def test_the_first_file_that_has_a_credential_counts(tmp_path: Path, clock: "Clock") -> None:
+    docker = write_auths(tmp_path / "docker.json", **{"quay.io": "docker"})
+    podman = write_auths(tmp_path / "podman.json", **{"quay.io": "podman", "ghcr.io": "podman"})
+    credentials = Credentials(RegistryAccess(default_configs=(docker, podman)), clock)
+    assert await credentials.find("quay.io") == Credential("docker", "x")
+    assert await credentials.find("ghcr.io") == Credential("podman", "x")
+
+
+async def test_a_named_file_counts_alone(tmp_path: Path, clock: "Clock") -> None:
+    named = write_auths(tmp_path / "named.json", **{"quay.io": "named"})
+    other = write_auths(tmp_path / "other.json", **{"ghcr.io": "other"})
+    credentials = Credentials(RegistryAccess(config=named, default_configs=(other,)), clock)
+    assert await credentials.find("ghcr.io") is None
+
+
+async def test_an_entry_for_a_part_of_a_registry_goes_before_the_helper(
+    helpers: Path, tmp_path: Path, clock: "Clock"
+) -> None:
+    write_helper(helpers, "echo", 'echo "{\\"Username\\": \\"helper\\", \\"Secret\\": \\"x\\"}"')
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"credsStore": "echo", "auths": {"quay.io/team": {"auth": encode("team:x")}}}))
+    credentials = Credentials(RegistryAccess(config=path), clock)
+    assert await credentials.find("quay.io", "team/app") == Credential("team", "x")
+    assert await credentials.find("quay.io", "other/app") == Credential("helper", "x")
+
+
+async def test_a_login_by_hand_is_for_its_registry_alone(tmp_path: Path, clock: "Clock") -> None:
+    path = write_auths(tmp_path / "config.json", **{"quay.io": "file", "ghcr.io": "file"})
+    access = RegistryAccess(config=path, login=Login("quay.io", "me", "by hand"))
+    credentials = Credentials(access, clock)
+    assert await credentials.find("quay.io") == Credential("me", "by hand")
+    assert await credentials.find("ghcr.io") == Credential("file", "x")
+    assert "by hand" not in repr(access)
+
+
+async def test_a_service_names_files_without_their_folders(tmp_path: Path, clock: "Clock") -> None:
+    path = write_auths(tmp_path / "config.json", **{"quay.io": "me"})
+    found = await Credentials(RegistryAccess(config=path, names_files=False), clock).find("quay.io")
+    assert found is not None
+    assert found.source == "config.json"
