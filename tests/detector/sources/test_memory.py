@@ -40,6 +40,10 @@ def test_p12_swap_is_on_when_a_row_follows_the_heading(swaps: str, enabled: bool
     assert has_swap(swaps) is enabled
 
 
+def test_p12_the_list_of_swap_spaces_counts_wherever_it_is_all_that_is_there(plant: Plant) -> None:
+    assert attributes(plant({"proc/swaps": "Filename\tType\tSize\tUsed\tPriority\n"}), "swap") == {"enabled": "false"}
+
+
 def test_p13_huge_pages_of_each_size(plant: Plant) -> None:
     host = plant({f"{PAGES}/hugepages-2048kB/nr_hugepages": "0\n", f"{PAGES}/hugepages-1048576kB/nr_hugepages": "4\n"})
     assert attributes(host, "hugepages") == {"enabled": "true", "hugepages-1Gi": "4", "hugepages-2Mi": "0"}

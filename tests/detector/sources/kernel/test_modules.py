@@ -60,6 +60,12 @@ def test_without_the_list_of_built_in_modules_the_union_is_unknown(plant: Plant)
         assert "modules.builtin is not there" in status(host, name).reason
 
 
+def test_a_list_of_modules_counts_wherever_it_is_all_that_is_there(plant: Plant) -> None:
+    host = plant(RELEASE | {"proc/modules": "xe 1 0 - Live 0x0\n", f"{FOLDER}/modules.builtin": "kernel/fs/ext4.ko\n"})
+    assert read(host, "loadedmodule") == FeatureSet(flags=frozenset({"xe"}))
+    assert read(host, "module") == FeatureSet(flags=frozenset({"xe", "ext4"}))
+
+
 def test_a_kernel_without_loadable_modules_is_no_recording_without_them(plant: Plant) -> None:
     assert status(plant(RELEASE), "loadedmodule").state is SetState.UNKNOWN
     assert status(plant(RELEASE | ANCHOR), "loadedmodule").state is SetState.ABSENT

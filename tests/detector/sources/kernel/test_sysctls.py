@@ -103,6 +103,11 @@ def test_a_setting_that_may_not_be_read_is_unobserved_and_a_fault(plant: Plant) 
     assert reading.faults == ("proc/sys/kernel/yama/ptrace_scope is no regular file",)
 
 
+def test_of_a_part_of_proc_sys_only_what_is_there_counts(plant: Plant) -> None:
+    found = read(plant({f"{SYS}/vm/max_map_count": "262144\n"}), "vm.max_map_count", "fs.nr_open")
+    assert found == FeatureSet(attributes={"vm.max_map_count": "262144"}, unobserved=frozenset({"fs.nr_open"}))
+
+
 def test_a_root_without_settings_says_nothing_of_them(plant: Plant) -> None:
     found = read(plant({f"{SYS}/kernel/osrelease": "6.1"}))
     assert isinstance(found, SetStatus)

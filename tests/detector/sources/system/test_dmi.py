@@ -26,6 +26,14 @@ def test_firmware_tables_keep_what_can_be_read(plant: Plant) -> None:
     assert f"{DMI}/product_name is no regular file" in reading.faults
 
 
+def test_tables_are_read_where_the_rest_of_the_machine_is_left_out(plant: Plant) -> None:
+    for folder in ("sys/class/dmi/id", DMI):
+        found = SystemSource().read(plant({f"{folder}/sys_vendor": "HPE\n"})).sets["system.dmiid"]
+        assert isinstance(found, FeatureSet)
+        assert found.attributes == {"sys_vendor": "HPE"}
+        assert "product_name" in found.unobserved
+
+
 def test_a_machine_without_firmware_tables_says_so(plant: Plant) -> None:
     found = SystemSource().read(plant({"sys/devices/virtual/mem/null/dev": "1:3"})).sets["system.dmiid"]
     assert isinstance(found, SetStatus)

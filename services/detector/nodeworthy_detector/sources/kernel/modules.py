@@ -37,10 +37,12 @@ class ModuleLists:
     @cached_property
     def loaded(self) -> frozenset[str] | None:
         """The modules that are loaded now; ``None`` for a kernel without loadable modules."""
-        # Every Linux has it; a recording without it is too thin for what is missing to say anything.
-        self._host.require("proc/sys/vm")
         text = self._host.read_text("proc/modules", _MAX_LIST_BYTES)
-        return None if text is None else parse_loaded(text)
+        if text is None:
+            # Every Linux has it; a recording without it is too thin for what is missing to say anything.
+            self._host.require("proc/sys/vm")
+            return None
+        return parse_loaded(text)
 
     @cached_property
     def built_in(self) -> frozenset[str]:

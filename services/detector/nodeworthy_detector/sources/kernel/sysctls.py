@@ -47,8 +47,7 @@ def read_sysctls(host: Host, names: Collection[str], faults: Faults) -> Answer:
     What a process reads below ``net`` and ``user`` are the settings of its own namespaces, not the machine's. A detector in
     a container with a network or user namespace of its own cannot observe them.
     """
-    if not host.exists(_ALWAYS_THERE):
-        raise HostReadError(_ALWAYS_THERE, "is not there, which every Linux has")
+    is_whole = host.exists(_ALWAYS_THERE)
     hidden = _find_hidden(host)
     values: dict[str, str | None] = {}
     unobserved: set[str] = set()
@@ -58,9 +57,13 @@ def read_sysctls(host: Host, names: Collection[str], faults: Faults) -> Answer:
                 unobserved.add(name)
             else:
                 values[name] = _read(host, name)
+                if values[name] is None and not is_whole:
+                    unobserved.add(name)
         except HostReadError as error:
             faults.add(error)
             unobserved.add(name)
+    if not is_whole and all(value is None for value in values.values()):
+        raise HostReadError(_ALWAYS_THERE, "is not there, which every Linux has")
     return attributes(values, unobserved)
 
 
