@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nodeworthy.features import FeatureSet, SetState, SetStatus
 from nodeworthy_detector.hostfs import Host
-from nodeworthy_detector.sources.kernel_config import is_of_release, parse_config, read_config
+from nodeworthy_detector.sources.kernel_config import is_of_other_series, is_of_release, parse_config, read_config
 from nodeworthy_detector.sources.reading import Faults
 
 Plant = Callable[[Mapping[str, str | bytes]], Host]
@@ -33,12 +33,27 @@ def read(host: Host, first: str = "") -> tuple[FeatureSet | SetStatus, tuple[str
         f"lib/modules/{RELEASE}/build/.config",
         f"usr/src/linux-rt-headers-{RELEASE}/.config",
         f"boot/config-{RELEASE}",
+        f"lib/modules/{RELEASE}/config",
+        f"usr/lib/modules/{RELEASE}/build/.config",
+        f"usr/boot/config-{RELEASE}",
+        f"usr/src/kernels/{RELEASE}/.config",
     ],
 )
 def test_k4_each_usual_place_is_enough(plant: Plant, place: str) -> None:
     found, faults = read(plant({place: "CONFIG_NO_HZ=y\n"}))
     assert found == FeatureSet(attributes={"NO_HZ": "y"})
     assert faults == ()
+
+
+@pytest.mark.parametrize(("version", "value"), [("5.14.0", "sources"), ("5.14.21", "sources"), ("6.6.1", "boot")])
+def test_sources_without_a_release_in_their_name_may_be_of_another_kernel(
+    plant: Plant, version: str, value: str
+) -> None:
+    title = f"#\n# Automatically generated file; DO NOT EDIT.\n# Linux/x86 {version} Kernel Configuration\n#\n"
+    host = plant({"usr/src/linux/.config": f"{title}CONFIG_A=sources\n", f"boot/config-{RELEASE}": "CONFIG_A=boot\n"})
+    found, faults = read(host)
+    assert found == FeatureSet(attributes={"A": value})
+    assert len(faults) == (value == "boot")
 
 
 def read_flavour(plant: Plant, text: str) -> FeatureSet | SetStatus:
@@ -100,4 +115,5 @@ def test_options_are_read_as_they_are_set() -> None:
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     parse_config(text)
+    is_of_other_series(f"# Linux/x86 {text} Kernel Configuration\n", text)
     is_of_release(f"# Linux/x86 {text} Kernel Configuration\n", text)

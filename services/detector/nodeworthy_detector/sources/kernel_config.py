@@ -20,8 +20,15 @@ _PLACES = (
     "lib/modules/{release}/build/.config",
     "usr/src/linux-rt-headers-{release}/.config",
     "boot/config-{release}",
+    "lib/modules/{release}/config",
+    "usr/lib/modules/{release}/build/.config",
+    "usr/boot/config-{release}",
+    "usr/src/kernels/{release}/.config",
 )
-"""In NFD's order."""
+"""In NFD's order; the last four are ours: roots where ``lib`` is no link, Flatcar, the headers of RHEL and Fedora."""
+
+_UNNAMED_PLACE = "usr/src/linux/.config"
+"""It does not name the release: the sources may be those of another kernel."""
 
 _FLAVOUR_PLACE = "boot/config-{flavour}"
 """Alpine names the file after the kernel's flavour, ``lts`` of ``6.12.51-0-lts``; NFD does not look there."""
@@ -30,6 +37,8 @@ _TITLE = re.compile(r"^# Linux/\S+ (\S+) Kernel Configuration$", re.MULTILINE)
 """The heading of every configuration (Linux, scripts/kconfig/confdata.c)."""
 
 _MAX_TITLE_LETTERS = 300
+
+_SERIES = re.compile(r"([0-9]+)\.([0-9]+)(?![0-9])")
 
 
 def read_config(host: Host, release: str | None, first: str, faults: Faults) -> Answer:
@@ -45,8 +54,12 @@ def read_config(host: Host, release: str | None, first: str, faults: Faults) -> 
         except HostReadError as error:
             faults.add(error)
             continue
-        if text is not None and (place in of_release or is_of_release(text, release or "")):
-            return attributes(parse_config(text))
+        if text is None or (place not in of_release and not is_of_release(text, release or "")):
+            continue
+        if place == _UNNAMED_PLACE and release and is_of_other_series(text, release):
+            faults.add(f"{place} is passed over: it says that it is of another kernel than {release}")
+            continue
+        return attributes(parse_config(text))
     return unknown(f"none of {len(places)} places has a kernel configuration, from {places[0]} to {places[-1]}")
 
 
@@ -57,6 +70,16 @@ def is_of_release(text: str, release: str) -> bool:
     """
     found = _TITLE.search(text[:_MAX_TITLE_LETTERS])
     return found is not None and re.fullmatch(re.escape(found[1]) + r"(?:[-+_~].*)?", release) is not None
+
+
+def is_of_other_series(text: str, release: str) -> bool:
+    """Whether a configuration says that it is of another series, such as 6.6 for a release 6.1.0-18-amd64.
+
+    Only the first two numbers are compared: Debian and Ubuntu count the third otherwise than the heading does.
+    """
+    found = _TITLE.search(text[:_MAX_TITLE_LETTERS])
+    title, running = (_SERIES.match(words) for words in (found[1] if found else "", release))
+    return title is not None and running is not None and title.groups() != running.groups()
 
 
 def _read(host: Host, place: str) -> str | None:
