@@ -143,6 +143,58 @@ def test_files_are_looked_at_together(nodeworthy: "Nodeworthy", tmp_path: Path) 
     assert sum("ask for each other's names" in one for one in warnings) == 2
 
 
+def test_names_that_nobody_gives_are_told(nodeworthy: "Nodeworthy") -> None:
+    asks = "name: a\n    labels: {x.org/a: '1'}\n    matchFeatures: [{feature: rule.matched, matchExpressions: {%s}}]"
+    gives = "name: b\n    labels: {short: v}\n    vars: {later: v}"
+    wanted = "{op: Exists}"
+    names = (f"nosuch: {wanted}", f"later: {wanted}", f"{PREFIX}short: {wanted}", "gone: {op: DoesNotExist}")
+    report = validate(nodeworthy, "-", code=0, text=rules(asks % ", ".join(names), gives))
+    told = [one for one in report["files"][0]["documents"][0]["warnings"] if "matchExpressions" in one["path"]]
+    assert [(one["message"].partition(",")[0], one["hint"]) for one in told] == [
+        ("no rule of these files gives nosuch", "another rule of the cluster has to"),
+        ("later is given by later rules only", "put rule 'b' before this one"),
+        (f"no rule of these files gives {PREFIX}short", "did you mean short, as the rule writes it?"),
+    ]
+
+
+def test_a_rule_with_a_template_may_give_any_name_and_an_earlier_rule_gives_its_own(nodeworthy: "Nodeworthy") -> None:
+    asks = "name: a\n    matchFeatures: [{feature: rule.matched, matchExpressions: {%s: {op: Exists}}}]"
+    template = "name: b\n    varsTemplate: x=y\n    matchFeatures: [{feature: system.name}]"
+    assert messages(validate(nodeworthy, "-", code=0, text=rules(asks % "any", template)), "warnings") == []
+    gives = "name: b\n    vars: {own: v}"
+    assert messages(validate(nodeworthy, "-", code=0, text=rules(gives, asks % "own")), "warnings") == []
+
+
+def test_groups_do_not_see_the_names_of_a_cluster(nodeworthy: "Nodeworthy") -> None:
+    group = "kind: NodeFeatureGroup\napiVersion: nfd.k8s-sigs.io/v1alpha1\nmetadata: {name: g}\n"
+    group += "spec:\n  featureGroupRules:\n"
+    group += "  - name: a\n    matchFeatures: [{feature: rule.matched, matchExpressions: {own: {op: Exists}}}]\n"
+    text = rules("name: b\n    vars: {own: v}") + "---\n" + group
+    (told,) = messages(validate(nodeworthy, "-", code=0, text=text), "warnings")
+    assert told == "no rule of these files gives own"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "hint"),
+    [
+        ("@kernel.version", "errors", ""),
+        ("@kernel.version.majr", "warnings", "did you mean @kernel.version.major?"),
+        ("@kernel.verson.major", "warnings", "did you mean @kernel.version.major?"),
+        ("@acme.warp.factor", "warnings", "it has to come from a program or object of yours"),
+        ("@pci.device.vendor", "warnings", "a labelsTemplate can name the devices that match"),
+    ],
+)
+def test_values_that_can_never_be_looked_up_are_told(
+    value: str, kind: str, hint: str, nodeworthy: "Nodeworthy"
+) -> None:
+    good = "x.org/b: '@kernel.config.HZ', x.org/c: '@rule.matched.d'"
+    text = rules(f"name: a\n    labels: {{x.org/a: '{value}', {good}}}")
+    report = validate(nodeworthy, "-", code=int(kind == "errors"), text=text)
+    (told,) = report["files"][0]["documents"][0][kind]
+    assert value in told["message"] or "pci.device is a list of devices" in told["message"]
+    assert told.get("hint", "") == hint
+
+
 def test_two_objects_of_one_name_are_told(nodeworthy: "Nodeworthy") -> None:
     warnings = messages(validate(nodeworthy, "-", code=0, text=E1 + "---\n" + E1), "warnings")
     assert sum("holds an object 'gpu-rule' too" in one for one in warnings) == 1

@@ -23,9 +23,11 @@ def command(ctx: click.Context, *, names: tuple[str, ...], no_auto_prefix: bool,
     """
     from nodeworthy_cli.rules.files import read_texts
     from nodeworthy_cli.rules.output_checks import check_outputs
+    from nodeworthy_cli.rules.reference_checks import check_references
 
     opened = [OpenValidation(text.data, text.name) for text in read_texts(names)]
     check_outputs(opened, auto_prefix=not no_auto_prefix)
+    check_references(opened)
     files = [one.close() for one in opened]
     if output == "table":
         for file in files:

@@ -139,6 +139,27 @@ the sets and the recorded machines of the detector.
 """
 
 
+INSTANCE_SETS = frozenset(
+    {
+        "accel.conflict",
+        "accel.device",
+        "accel.driver",
+        "cpu.group",
+        "fake.instance",
+        "kernel.binfmt",
+        "kernel.moduleinfo",
+        "memory.nv",
+        "network.device",
+        "network.rdma",
+        "network.virtual",
+        "pci.device",
+        "storage.block",
+        "system.library",
+        "usb.device",
+    }
+)
+"""Those that are lists of instances and nothing else."""
+
 _OF_PROGRAMS = "programs."
 """Each program of sources.d has a set under its own name."""
 
