@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from nodeworthy.rules.fields import (
     has_fields,
+    has_items,
     is_null,
     join,
     line_of,
@@ -17,6 +18,7 @@ from nodeworthy.rules.flag_sets import asks_value_of_flag, flag_form
 from nodeworthy.rules.known_sets import KNOWN_SETS, is_known_element, is_known_set, nearest
 from nodeworthy.rules.records import Expression, Rule, Taint, Term, UnreadableRule
 from nodeworthy.rules.short_forms import read_expression, read_expressions
+from nodeworthy.rules.slips import slip_in_name, slips_in_values
 from nodeworthy.rules.templates import Template
 from nodeworthy.rules.timestamps import is_timestamp
 from nodeworthy.rules.trees import Node, ScalarNode
@@ -56,6 +58,10 @@ def _read_rule(node: Node, path: str, known: tuple[str, ...], findings: Findings
     def text_map(name: str) -> dict[str, str]:
         return read_text_map(fields.get(name), join(path, name), findings)
 
+    for name in ("labelsTemplate", "varsTemplate"):
+        if name in fields and not has_items(fields.get("matchFeatures")) and not has_items(fields.get("matchAny")):
+            said = "a rule without matchFeatures and matchAny expands no template"
+            findings.notice(fields[name].line, join(path, name), said, "add a condition, such as feature: system.name")
     if has_fields(node) and is_null(fields.get("name")):
         findings.lax(node.line, path, "this rule has no name", "reports and statuses name a rule by it")
     return Rule(
@@ -131,6 +137,11 @@ def _check_elements(
         if node is not None and asks_value_of_flag(feature, name, expression):
             said = f"{name[:80]} is a flag of {feature}: it has no value, so this never holds"
             findings.notice(line_of(name, node, {}), join(path, name[:80]), said, f"write {flag_form(expression)}")
+        if node is not None:
+            line, place = line_of(name, node, {}), join(path, name[:80])
+            slip = slip_in_name(feature, name)
+            for said, hint in [slip] if slip else slips_in_values(feature, name, expression):
+                findings.notice(line, place, said, hint)
         if node is not None and not is_known_element(feature, name):
             known = KNOWN_SETS[feature.lower()]
             near = nearest(name, known)

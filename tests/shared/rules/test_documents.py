@@ -229,7 +229,7 @@ def test_an_element_that_its_set_never_has_gives_a_notice_too() -> None:
 
 @pytest.mark.parametrize("feature", ["CPU.CPUID", "kernel.config", "rule.matched", "local.label"])
 def test_any_element_may_be_asked_of_a_set_that_is_open(feature: str) -> None:
-    assert notices(feature, "{any: {op: Exists}}") == []
+    assert notices(feature, "{ANY: {op: Exists}}") == []
 
 
 def test_a_set_without_rules_is_read_and_refused_by_a_validation() -> None:
