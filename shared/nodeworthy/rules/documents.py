@@ -131,6 +131,8 @@ def _read_object(root: Node, path: str, findings: Findings) -> RuleDocument:
         kind = "NodeFeatureRule"
     elif "kind" not in fields and "spec" not in fields:
         findings.problem(root.line, path, f"it has neither kind nor spec: {_RULES}")
+    elif is_null(fields.get("kind")):
+        findings.lax(root.line, join(path, "kind"), "no kind; read as NodeFeatureRule", "write kind: NodeFeatureRule")
     _check_api_version(root, fields, path, findings)
     name, annotations = _read_metadata(fields.get("metadata"), join(path, "metadata"), findings)
     key, known = KINDS[kind]

@@ -80,7 +80,20 @@ def read_text_map(node: Node | None, path: str, findings: Findings) -> dict[str,
     if not isinstance(node, MappingNode):
         findings.problem(node.line, path, f"this must be a map of texts, and it is {kind_of(node)}")
         return {}
-    return {key: read_text(value, join(path, key), findings) for key, value in node.entries.items()}
+    texts: dict[str, str] = {}
+    for key, value in node.entries.items():
+        texts[key] = read_text(value, join(path, key), findings)
+        if isinstance(value, ScalarNode):
+            tell_rewritten(value, texts[key], join(path, key), findings)
+    return texts
+
+
+def tell_rewritten(node: ScalarNode, text: str, path: str, findings: Findings) -> None:
+    """Tell where YAML makes another text of what is written, which few authors mean."""
+    is_rewritten = node.scalar.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT) and node.written not in ("", text)
+    if is_rewritten:
+        said = f"{node.written[:80]} without quotes is read as {text[:80]}"
+        findings.notice(node.line, path, said, f'write "{node.written[:80]}" for the text')
 
 
 def read_items(node: Node | None, path: str, findings: Findings) -> Iterator[tuple[Node, str]]:

@@ -11,7 +11,16 @@ NFD takes its short forms in worker rules only; here every document takes every 
     [AVX2, "vendor=10de"]       instead of the map: Exists, and In with one value
 """
 
-from nodeworthy.rules.fields import is_null, join, kind_of, line_of, read_fields, read_text, report_unknown
+from nodeworthy.rules.fields import (
+    is_null,
+    join,
+    kind_of,
+    line_of,
+    read_fields,
+    read_text,
+    report_unknown,
+    tell_rewritten,
+)
 from nodeworthy.rules.findings import Findings
 from nodeworthy.rules.operators import value_error
 from nodeworthy.rules.patterns import needs_re2
@@ -78,6 +87,12 @@ def write_expression(expression: Expression) -> str:
     return "{" + ", ".join(parts) + "}"
 
 
+def is_version_order(expression: Expression) -> bool:
+    """Whether the values would be good ones if the expression compared versions, and are no whole numbers."""
+    meant = Expression(expression.operator, expression.values, "version")
+    return any("." in value for value in expression.values) and value_error(meant) is None
+
+
 def _check_values(expression: Expression, line: int, path: str, findings: Findings) -> None:
     """Report bad values now; evaluation will find them only where it looks at them."""
     if expression.operator is Operator.IN_REGEXP:
@@ -85,7 +100,12 @@ def _check_values(expression: Expression, line: int, path: str, findings: Findin
         if not all(findings.spend_pattern(line, path) for _ in range(expensive)):
             return
     if error := value_error(expression):
-        findings.bad_value(line, path, str(error), error.todo)
+        findings.bad_value(line, path, str(error), error.todo or _hint_at_version(expression))
+
+
+def _hint_at_version(expression: Expression) -> str:
+    """For who compares versions as if they were numbers."""
+    return "add type: version" if not expression.type and is_version_order(expression) else ""
 
 
 def _read_map(node: MappingNode, path: str, findings: Findings) -> Expression:
@@ -171,28 +191,24 @@ def _read_alone(node: Node, path: str, findings: Findings) -> str:
     if not isinstance(node, ScalarNode) or node.exact:
         return read_text(node, path, findings)
     text = write_alone(node.scalar)
-    _tell_rewritten(node, text, path, findings)
+    tell_rewritten(node, text, path, findings)
     return text
 
 
 def _read_value(node: Node, path: str, findings: Findings) -> str:
     text = read_text(node, path, findings)
     if isinstance(node, ScalarNode):
-        _tell_rewritten(node, text, path, findings)
+        tell_rewritten(node, text, path, findings)
     return text
-
-
-def _tell_rewritten(node: ScalarNode, text: str, path: str, findings: Findings) -> None:
-    """Tell where YAML makes another text of what is written, which few authors mean."""
-    is_rewritten = node.scalar.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.FLOAT) and node.written not in ("", text)
-    if is_rewritten:
-        said = f"{node.written[:80]} without quotes is read as {text[:80]}"
-        findings.notice(node.line, path, said, f'write "{node.written[:80]}" for the text')
 
 
 def _read_names(node: SequenceNode, path: str, findings: Findings) -> dict[str, Expression]:
     expressions: dict[str, Expression] = {}
     for index, item in enumerate(node.items):
+        if isinstance(item, MappingNode):
+            said = "expressions are no list of maps, as selectors of Kubernetes are"
+            findings.problem(item.line, f"{path}[{index}]", said, 'write a map: vendor: {op: In, value: ["10de"]}')
+            continue
         text = read_text(item, f"{path}[{index}]", findings)
         name, has_value, value = text.partition("=")
         expression = Expression(Operator.IN, (value,)) if has_value else _EXISTS

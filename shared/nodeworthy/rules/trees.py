@@ -79,6 +79,6 @@ def _from_json(value: object, source: str, levels: int) -> Node:
     raise tree_error(source, 0, f"{type(value).__name__} is nothing that JSON has")
 
 
-def tree_error(source: str, line: int, message: str) -> DocumentError:
+def tree_error(source: str, line: int, message: str, hint: str = "") -> DocumentError:
     """The error that ends the reading of a document."""
-    return DocumentError(source, (Problem(source, line, "", message),))
+    return DocumentError(source, (Problem(source, line, "", message, hint),))

@@ -134,7 +134,7 @@ class OpenValidation:
                 continue
             self._errors[place] = [*document.problems, *(one for one in document.notices if one in refused)]
             self._warnings[place] = [one for one in document.notices if one not in refused]
-            for path, message, hint in _equal_names(document):
+            for path, message, hint in (*_missing_parts(document), *_equal_names(document)):
                 self.add_warning(place, path, message, hint)
 
     def _refused(self) -> frozenset[Problem]:
@@ -203,6 +203,15 @@ def rules_path(document: RuleDocument) -> str:
     """Where the rules of a document stand in it."""
     field = KINDS.get(document.kind)
     return f"spec.{field[0]}" if field is not None else ""
+
+
+def _missing_parts(document: RuleDocument) -> Iterator[tuple[str, str, str]]:
+    """What an object lacks without which a cluster does not take it, or takes it in vain."""
+    if document.kind in KINDS and not document.name:
+        yield "metadata.name", "this object has no name", "a cluster wants one: write metadata: {name: ...}"
+    if document.kind in KINDS and not document.rules:
+        path = rules_path(document)
+        yield path, "this object has no rules", f"they are a list in {path}"
 
 
 def _equal_names(document: RuleDocument) -> Iterator[tuple[str, str, str]]:

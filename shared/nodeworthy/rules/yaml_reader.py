@@ -5,11 +5,13 @@ counts as often as it is used (a few hundred bytes of aliases can stand for a bi
 file is read by :func:`read_yaml`, and of equal keys the last one counts, as in NFD; both are reported.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
+from nodeworthy.rules.fields import tell_rewritten
 from nodeworthy.rules.findings import Findings
 from nodeworthy.rules.scalars import Kind, Scalar, parse_plain
 from nodeworthy.rules.trees import MAX_DEPTH, MappingNode, Node, ScalarNode, SequenceNode, tree_error
@@ -30,7 +32,7 @@ def read_yaml(data: bytes | str, findings: Findings) -> Node:
         DocumentError: the text is no YAML, or passes a limit.
     """
     composer = _open(data, findings)
-    with _yaml_errors(findings.source):
+    with _yaml_errors(findings.source, composer.text):
         return composer.compose()
 
 
@@ -45,10 +47,10 @@ def read_yaml_documents(data: bytes | str, source: str) -> Iterator[tuple[Node, 
     """
     findings = Findings(source)
     composer = _open(data, findings)
-    with _yaml_errors(source):
+    with _yaml_errors(source, composer.text):
         composer.begin()
     while True:
-        with _yaml_errors(source):
+        with _yaml_errors(source, composer.text):
             node = composer.next_document()
         if node is None:
             return
@@ -61,12 +63,12 @@ def _open(data: bytes | str, findings: Findings) -> "_Composer":
     import yaml
 
     text = _decode(data, findings.source)
-    with _yaml_errors(findings.source):
-        return _Composer(yaml.CSafeLoader(text), findings)
+    with _yaml_errors(findings.source, text):
+        return _Composer(yaml.CSafeLoader(text), text, findings)
 
 
 @contextmanager
-def _yaml_errors(source: str) -> Iterator[None]:
+def _yaml_errors(source: str, text: str) -> Iterator[None]:
     """Turn the errors of the YAML library into one of ours."""
     import yaml
 
@@ -75,9 +77,18 @@ def _yaml_errors(source: str) -> Iterator[None]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
-        raise tree_error(source, line, f"this is not YAML: {error.problem or error.context}") from error
+        message = f"this is not YAML: {error.problem or error.context}"
+        raise tree_error(source, line, message, _hint_at_cause(text, line)) from error
     except (yaml.YAMLError, UnicodeError) as error:
         raise tree_error(source, 0, f"this is not YAML: {str(error).splitlines()[0]}") from error
+
+
+def _hint_at_cause(text: str, line: int) -> str:
+    """For what is mostly the cause: files of a Helm chart as they are, and tabs."""
+    written = "".join(text.split("\n")[line - 1 : line]) if line else ""
+    if "{{" in written or re.search(r"^\s*\{\{", text, re.MULTILINE):
+        return "it looks like a template of Helm: render it first, with helm template"
+    return "YAML is indented with spaces, and here is a tab" if "\t" in written else ""
 
 
 def _decode(data: bytes | str, source: str) -> str:
@@ -95,10 +106,11 @@ def _decode(data: bytes | str, source: str) -> str:
 class _Composer:
     """Builds the trees of documents from a loader's events."""
 
-    def __init__(self, loader: Any, findings: Findings) -> None:  # noqa: ANN401 # yaml's C loader has no type
+    def __init__(self, loader: Any, text: str, findings: Findings) -> None:  # noqa: ANN401 # yaml's C loader has no type
         import yaml
 
         self.loader = loader
+        self.text = text
         self.findings = findings
         self.yaml = yaml
         self.anchors: dict[str, Node | None] = {}
@@ -203,7 +215,10 @@ class _Composer:
     def key(self, event: Any, path: str, line: int, depth: int) -> str:  # noqa: ANN401 # as the loader's
         node = self.node(event, path, depth + 1)
         if not isinstance(node, ScalarNode) or node.scalar.kind is Kind.NULL:
-            raise tree_error(self.findings.source, line, "a key must be text")
+            raise tree_error(self.findings.source, line, "a key must be text", _hint_at_cause(self.text, line))
+        tell_rewritten(
+            node, node.scalar.text, f"{path}.{node.scalar.text}" if path else node.scalar.text, self.findings
+        )
         return node.scalar.text
 
     def merge(self, merged: list[Node], line: int) -> dict[str, Node]:

@@ -178,3 +178,26 @@ def test_a_written_expression_is_read_as_itself() -> None:
         Expression(Operator.ANY),
     ):
         assert read(write_expression(expression))[0] == expression
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ('{op: Gt, value: ["5.14"]}', "add type: version"),
+        ('{op: GeLe, value: ["5.14.0-1.el9.x86_64", "6.1"]}', "add type: version"),
+        ('{op: Gt, value: ["five"]}', ""),
+        ('{op: Gt, value: ["5", "6.1"]}', ""),
+    ],
+)
+def test_versions_compared_as_numbers_are_told_of_their_type(written: str, hint: str) -> None:
+    _, findings = read(written)
+    (problem,) = findings.problems
+    assert problem.hint == hint
+
+
+def test_selectors_of_kubernetes_are_told_how_to_write_expressions() -> None:
+    findings = Findings("file")
+    node = read_yaml("[{key: vendor, operator: In, values: [10de]}, device]", findings)
+    assert read_expressions(node, "x", findings) == {"device": Expression(Operator.EXISTS)}
+    (problem,) = refusal(findings)
+    assert (problem.path, problem.hint) == ("x[0]", 'write a map: vendor: {op: In, value: ["10de"]}')

@@ -162,3 +162,28 @@ def test_no_document_is_too_strange_to_be_judged(value: Any, key: str) -> None:
 def test_no_text_is_too_strange_to_be_judged(text: str | bytes) -> None:
     data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     assert validate_file(data, "f").documents or validate_file(data, "f").errors
+
+
+def test_an_object_without_kind_name_or_rules_is_told() -> None:
+    found = validate(GOOD.replace("kind: NodeFeatureRule\n", ""))
+    assert [one.message for one in found.documents[0].errors] == ["no kind; read as NodeFeatureRule"]
+    head = "apiVersion: nfd.k8s-sigs.io/v1alpha1\nkind: NodeFeatureGroup\n"
+    found = validate(head + "spec: {featureGroupRules: []}\n")
+    assert found.valid
+    assert [one.message for one in found.documents[0].warnings] == [
+        "this object has no name",
+        "this object has no rules",
+    ]
+
+
+def test_a_template_that_is_never_expanded_is_told() -> None:
+    text = GOOD.replace(
+        "    matchFeatures:", "  - name: two\n    labelsTemplate: a=b\n  - name: three\n    matchFeatures:"
+    )
+    assert places(validate(text), "warnings") == [(10, 5, "spec.rules[1].labelsTemplate")]
+
+
+def test_names_and_numbers_that_no_machine_has_are_warnings() -> None:
+    found = validate(GOOD.replace("AVX2: {op: Exists}", "avx2: {op: Exists}"))
+    assert found.valid
+    assert [one.hint for one in found.documents[0].warnings] == ["did you mean AVX2?"]

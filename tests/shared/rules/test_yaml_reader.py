@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodeworthy.errors import DocumentError
+from nodeworthy.rules.fields import read_text_map
 from nodeworthy.rules.findings import Findings
 from nodeworthy.rules.trees import MAX_DEPTH, MappingNode, Node, ScalarNode, SequenceNode
 from nodeworthy.rules.yaml_reader import MAX_BYTES, MAX_NODES, read_yaml
@@ -145,3 +146,28 @@ def test_json_with_texts_is_read_as_it_is(value: object) -> None:
 def test_a_character_written_as_two_surrogates_is_no_yaml_as_in_nfd() -> None:
     assert "invalid Unicode character escape" in refusal('"\\ud83d\\ude00"')
     assert read('"\U0001f600"') == "\U0001f600"
+
+
+def test_keys_and_values_of_texts_that_yaml_rewrites_are_noticed() -> None:
+    findings = Findings("file")
+    node = read_yaml("on: yes\nb: 0302\nc: 1\nd: 'no'\n", findings)
+    assert read_text_map(node, "labels", findings) == {"true": "true", "b": "194", "c": "1", "d": "no"}
+    assert [(one.line, one.hint) for one in findings.notices] == [
+        (1, 'write "on" for the text'),
+        (1, 'write "yes" for the text'),
+        (2, 'write "0302" for the text'),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("{{- if .Values.rules }}\na: b\n{{- end }}\n", "template of Helm"),
+        ("a:\n- {{ .Values.name }}: {\n", "template of Helm"),
+        ("a:\n\tb: c\n", "here is a tab"),
+    ],
+)
+def test_what_is_no_yaml_is_told_with_its_usual_cause(text: str, hint: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_yaml(text, Findings("file"))
+    assert hint in caught.value.problems[0].hint
