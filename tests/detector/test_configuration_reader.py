@@ -96,12 +96,20 @@ def test_keys_of_nfds_file_that_mean_nothing_here_are_noticed_and_refuse_nothing
         "  kernel: {configOpts: [NO_HZ]}\n"
         "  pci: {deviceClassWhitelist: ['03'], deviceLabelFields: [class]}\n"
         "  usb: {deviceClassWhitelist: ['0e']}\n"
+        "  local: {hooksEnabled: true}\n"
+        "  fake: {labels: {a: b}}\n"
     )
     assert outcome.configuration == Configuration()
     told = {notice.path: notice.hint for notice in outcome.notices}
     assert told["core.sleepInterval"].startswith("each source has its own sources.<name>.interval")
     assert told["sources.cpu.cpuid"] == "labels are the labeler's; set it there"
-    assert len(told) == 10
+    assert len(told) == 12
+
+
+def test_nfds_source_for_tests_may_be_named_in_the_list() -> None:
+    outcome = read("core: {featureSources: [all, -fake, -usb]}")
+    assert outcome.configuration == Configuration(disabled=frozenset({"usb"}))
+    assert [notice.path for notice in outcome.notices] == ["core.featureSources[1]"]
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,12 @@ _ELSEWHERE = {
 }
 """Keys of nfd-worker.conf's ``core`` that have no meaning here, and why."""
 
+_OF_TESTS = "fake"
+"""NFD's source of made-up features: its own tests use it."""
+
+_HOOKS = "hooksEnabled"
+"""Of NFD's source ``local`` until 0.17: whether it runs the programs of source.d."""
+
 _OWN_KEYS: Mapping[str, tuple[str, ...]] = {
     "custom": ("folder", "rules"),
     "kernel": ("kconfigFile",),
@@ -107,7 +113,9 @@ def _read_chosen(node: Node, findings: Findings) -> frozenset[str]:
     chosen = []
     for item, where in read_items(node, path, findings):
         entry = read_text(item, where, findings)
-        if entry.removeprefix("-") not in (*SOURCE_NAMES, "all"):
+        if entry.removeprefix("-") == _OF_TESTS:
+            findings.notice(item.line, where, "there is no source of made-up features here", "remove it")
+        elif entry.removeprefix("-") not in (*SOURCE_NAMES, "all"):
             findings.problem(item.line, where, f"there is no source {entry[:80]!r}", _near(entry, SOURCE_NAMES))
         chosen.append(entry)
     disabled = disabled_by(chosen, SOURCE_NAMES)
@@ -117,9 +125,11 @@ def _read_chosen(node: Node, findings: Findings) -> frozenset[str]:
 
 
 def _read_sources(node: Node | None, text: bytes, draft: _Draft, findings: Findings) -> None:
-    for name, value in read_fields(node, "sources", SOURCE_NAMES, findings).items():
+    for name, value in read_fields(node, "sources", (*SOURCE_NAMES, _OF_TESTS), findings).items():
         path = f"sources.{name}"
-        if name == _PROGRAMS:
+        if name == _OF_TESTS:
+            findings.notice(value.line, path, "there is no source of made-up features here", "remove it")
+        elif name == _PROGRAMS:
             draft.programs = _read_programs(value, path, findings)
         elif name == "custom" and isinstance(value, SequenceNode):  # as in nfd-worker.conf
             draft.texts["custom_rules"] = _cut(text, ("sources", "custom"))
@@ -130,7 +140,10 @@ def _read_sources(node: Node | None, text: bytes, draft: _Draft, findings: Findi
 def _read_source(name: str, node: Node, text: bytes, draft: _Draft, findings: Findings) -> None:
     path = f"sources.{name}"
     known = ("interval", *_OWN_KEYS.get(name, ()), *_OF_LABELS.get(name, ()))
-    fields = read_fields(node, path, known, findings)
+    fields = read_fields(node, path, (*known, _HOOKS) if name == "local" else known, findings)
+    if _HOOKS in fields:
+        hint = "programs are put into sources.d, see docs/custom-detectors.md"
+        findings.notice(fields[_HOOKS].line, f"{path}.{_HOOKS}", "this has no effect here", hint)
     _notice_labels(name, path, fields, findings)
     if "interval" in fields:
         draft.intervals[name] = _read_interval(fields["interval"], f"{path}.interval", findings)
