@@ -1,10 +1,12 @@
+import itertools
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from nodeworthy.features import FeatureSet, SetState, SetStatus
+from nodeworthy.features import FeatureSet, SetState, SetStatus, encode
+from nodeworthy.features.encoding import MAX_SET_BYTES
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import LocalSource, Reading
 from nodeworthy_detector.sources.local import FOLDER, MAX_FILE_BYTES, MAX_FILES
@@ -88,6 +90,23 @@ def test_a_folder_with_too_many_files_is_cut(plant: Plant) -> None:
     reading = LocalSource().read(plant({f"{FOLDER}/{number:05}": f"n{number}=1" for number in range(MAX_FILES + 5)}))
     assert len(features(reading)) == MAX_FILES
     assert "5 files are left out" in reading.faults[0]
+
+
+def test_files_that_say_too_much_together_are_left_out_one_by_one(plant: Plant) -> None:
+    """A set has a limit of its own: without one here, all of it would be unknown by one file too many."""
+    large = {f"{FOLDER}/{number:02}": f"n{number}={'x' * 60_000}" for number in range(10)}
+    reading = LocalSource().read(plant(large | {f"{FOLDER}/99": "small=1"}))
+    assert set(features(reading)) == {*(f"n{number}" for number in range(6)), "small"}
+    assert len(reading.faults) == 4
+    assert f"{FOLDER}/06: all files together say more than 393,216 bytes; it is left out" in reading.faults
+
+
+def test_as_many_short_names_as_there_is_room_for_fit_into_a_set(plant: Plant) -> None:
+    names = (f"{number:05x}" for number in range(100_000))
+    host = plant({f"{FOLDER}/{number:02}": "\n".join(itertools.islice(names, 10_000)) for number in range(10)})
+    reading = LocalSource().read(host)
+    assert len(features(reading)) == 30_000
+    assert all(len(encode(found)) < MAX_SET_BYTES for found in reading.sets.values() if isinstance(found, FeatureSet))
 
 
 def test_a_folder_that_may_not_be_read_is_unknown(plant: Plant, tmp_path: Path, request: pytest.FixtureRequest) -> None:

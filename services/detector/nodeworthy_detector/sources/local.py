@@ -1,6 +1,6 @@
 """The source ``local``: what the machine's own administrators say of it, in files of the folder features.d."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -19,6 +19,12 @@ MAX_FILE_BYTES = 65_536
 
 MAX_FILES = 1_000
 """NFD has no limit; a folder with more files is a mistake, and reading it on every pass would cost the node."""
+
+MAX_BYTES = 384 * 1024
+"""Of all names and values together: a set may have 512 KiB."""
+
+_BYTES_OF_AN_ENTRY = 4
+"""What an entry of a few letters takes beside its name and its value."""
 
 
 def _utc_now() -> datetime:
@@ -71,11 +77,22 @@ def _read_files(host: Host, folder: str, now: datetime, faults: Faults) -> list[
     if len(names) > MAX_FILES:
         faults.add(f"{folder}: {len(names) - MAX_FILES} files are left out, only the first {MAX_FILES} count")
     files: list[tuple[str, FeatureFile]] = []
+    room = MAX_BYTES
     for name in names[:MAX_FILES]:
         file = _read_file(host, f"{folder}/{name}", now, faults)
-        if file is not None:
-            files.append((name, file))
+        if file is None:
+            continue
+        size = max(_size_of(file.features), _size_of(file.labels))
+        if size > room:
+            faults.add(f"{folder}/{name}: all files together say more than {MAX_BYTES:,} bytes; it is left out")
+            continue
+        room -= size
+        files.append((name, file))
     return files
+
+
+def _size_of(entries: Mapping[str, str]) -> int:
+    return sum(len(name.encode()) + len(value.encode()) + _BYTES_OF_AN_ENTRY for name, value in entries.items())
 
 
 def _read_file(host: Host, path: str, now: datetime, faults: Faults) -> FeatureFile | None:
