@@ -61,6 +61,7 @@ def test_illegal_names_of_a_document_are_faults_and_their_neighbours_count() -> 
     [
         (b"{", "truncated"),
         (b'{"attributes": {"cores": 8}}', "$.attributes[...]"),
+        (b'{"labels": {"fast": true}}', 'values are text, so 8 is written "8"'),
         (b'{"sets": {}}', "sets"),
         (b'{"flags": "avx"}', "$.flags"),
         (b'{"attributes": {"a": "\xff"}}', ""),

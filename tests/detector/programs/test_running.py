@@ -41,15 +41,22 @@ async def test_a_program_that_dies_is_named_by_its_signal(write: Write) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"echo without a first line that names a shell\n", "exit code 126: it cannot be started: Exec format error"),
-        (b"#!/nowhere/shell\n", "exit code 126: it cannot be started: No such file or directory"),
+        (
+            b"echo without a first line that names a shell\n",
+            "Exec format error (its first line must name its interpreter, as #!/bin/sh)",
+        ),
+        (
+            b"#!/bin/sh\r\necho a=1\r\n",
+            "No such file or directory (the interpreter that its first line names is not there, or ends with a carriage"
+            " return)",
+        ),
     ],
 )
 async def test_what_cannot_be_started_says_why(tmp_path: Path, content: bytes, problem: str) -> None:
     path = tmp_path / "program"
     path.write_bytes(content)
     path.chmod(0o755)
-    assert (await run_program(str(path), PLAIN, 10)).problem == problem
+    assert (await run_program(str(path), PLAIN, 10)).problem == f"exit code 126: it cannot be started: {problem}"
 
 
 async def test_a_program_that_hangs_is_ended_with_all_it_started(write: Write, tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ _NAME = re.compile(r"(?:[A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,2
 
 _SHOWN = 80
 
+_TEXT_HINT = ': values are text, so 8 is written "8", and true is written "true"'
+"""For whoever writes numbers and truth values, as most languages' writers of JSON do."""
+
 
 class ProgramOutputError(NodeworthyError):
     """What a program wrote begins as a JSON document and is not one of the agreed form."""
@@ -70,7 +73,7 @@ def _read_document(output: bytes) -> ProgramFacts:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ProgramOutputError(
             "standard output is no document of facts",
-            why=str(error),
+            why=str(error) + (_TEXT_HINT if "Expected `str`" in str(error) else ""),
             todo="write flags, attributes, instances and labels as docs/custom-detectors.md shows",
         ) from error
     faults: list[str] = []

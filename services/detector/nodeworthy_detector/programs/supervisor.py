@@ -9,6 +9,7 @@ the processor time that a run of it takes.
 """
 
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -23,6 +24,11 @@ _FIRST_TO_GO = "1000"
 
 _CANNOT_START = 126
 """What shells answer for a program that is there and cannot be started."""
+
+_HINTS = {
+    errno.ENOEXEC: " (its first line must name its interpreter, as #!/bin/sh)",
+    errno.ENOENT: " (the interpreter that its first line names is not there, or ends with a carriage return)",
+}
 
 _AWAITED = frozenset({signal.SIGTERM, signal.SIGCHLD})
 
@@ -73,7 +79,7 @@ def _become(program: str) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _AWAITED)
         os.execv(program, [program])  # noqa: S606 # running it is what this is for
     except OSError as error:
-        os.write(2, f"it cannot be started: {error.strerror}\n".encode())
+        os.write(2, f"it cannot be started: {error.strerror}{_HINTS.get(error.errno or 0, '')}\n".encode())
     finally:
         os._exit(_CANNOT_START)
 
