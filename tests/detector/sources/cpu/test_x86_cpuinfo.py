@@ -49,6 +49,15 @@ def test_c1_a_virtual_machine_without_sse4_is_level_1() -> None:
     assert v2.adds - (found.flags or frozenset()) == {"POPCNT", "SSE4", "SSE42", "SSSE3"}
 
 
+def test_flags_that_nfd_takes_from_amd_alone_are_no_flags_of_hygon() -> None:
+    """As the path that executes CPUID has it: both have to say the same of one processor."""
+    flags = "fpu tsc cx8 cmov mmx fxsr sse sse2 syscall lm svm sme sev sev_es"
+    hygon, amd = processor(flags, "HygonGenuine", 24, 1), processor(flags, "AuthenticAMD", 25, 1)
+    assert (amd.flags or frozenset()) >= {"SVM", "SME", "SEV", "SEV_ES"}
+    assert (hygon.flags or frozenset()) & {"SVM", "SME", "SEV", "SEV_ES"} == {"SVM"}
+    assert not hygon.unobserved & {"SME", "SEV", "SEV_ES"}
+
+
 def test_c2_a_k10_has_part_of_level_2_and_is_level_1() -> None:
     found = recorded("linux-scientific7-k10")
     assert {"POPCNT", "CX16", "LAHF", "SSE3"} <= (found.flags or set())

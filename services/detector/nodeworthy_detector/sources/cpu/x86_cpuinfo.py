@@ -7,7 +7,7 @@ newer than the kernel reads as absent; programs cannot count on it there.
 """
 
 from nodeworthy_detector.cpuinfo import Cpuinfo
-from nodeworthy_detector.sources.cpu.knowledge import Knowledge, is_safe_from_tsa, is_slow_avx
+from nodeworthy_detector.sources.cpu.knowledge import Flag, Knowledge, is_safe_from_tsa, is_slow_avx
 from nodeworthy_detector.sources.cpu.processor import Processor
 
 _RULED = frozenset(
@@ -64,11 +64,16 @@ def drop_uneven(flags: frozenset[str], info: Cpuinfo, knowledge: Knowledge) -> f
 def _flags(
     words: frozenset[str], info: Cpuinfo, vendor: str | None, knowledge: Knowledge
 ) -> tuple[frozenset[str], frozenset[str]]:
-    flags = {flag.name for flag in knowledge.flags if flag.cpuinfo in words}
+    flags = {flag.name for flag in knowledge.flags if flag.cpuinfo in words and _is_of(flag, vendor)}
     flags |= _implied(words, vendor)
     sure, unsure = _by_rule(flags, words, info, vendor)
     flags |= sure
     return frozenset(flags | knowledge.levels_of(frozenset(flags))), unsure | _untold(flags, vendor, knowledge)
+
+
+def _is_of(flag: Flag, vendor: str | None) -> bool:
+    """Whether NFD takes the flag from processors of this vendor: those of AMD's alone have SEV for it, and not Hygon's."""
+    return all(need == f"vendor:{vendor}" for need in flag.needs if need.startswith("vendor:"))
 
 
 def _implied(words: frozenset[str], vendor: str | None) -> set[str]:
