@@ -47,8 +47,7 @@ async def test_a_program_that_dies_is_named_by_its_signal(write: Write) -> None:
         ),
         (
             b"#!/bin/sh\r\necho a=1\r\n",
-            "No such file or directory "
-            + "(the interpreter that its first line names is not there, or ends with a carriage return)",
+            "No such file or directory (no such interpreter, or the line that names it ends with a carriage return)",
         ),
     ],
 )

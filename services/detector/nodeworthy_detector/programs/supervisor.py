@@ -27,7 +27,7 @@ _CANNOT_START = 126
 
 _HINTS = {
     errno.ENOEXEC: " (its first line must name its interpreter, as #!/bin/sh)",
-    errno.ENOENT: " (the interpreter that its first line names is not there, or ends with a carriage return)",
+    errno.ENOENT: " (no such interpreter, or the line that names it ends with a carriage return)",
 }
 
 _AWAITED = frozenset({signal.SIGTERM, signal.SIGCHLD})
