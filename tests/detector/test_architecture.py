@@ -86,6 +86,24 @@ def test_shapes_of_cpuinfo(text: str, machine: str | None) -> None:
     assert machine_of(parse_cpuinfo(text)) == machine
 
 
+@pytest.mark.parametrize(
+    ("release", "machine"),
+    [
+        ("5.14.0-427.13.1.el9_4.ppc64le", "ppc64le"),
+        ("6.10.3-200.fc40.aarch64+16k", "aarch64"),
+        ("6.1.0-13-amd64", "x86_64"),
+        ("5.14.0-284.el9_2.x86_64+rt", "x86_64"),
+        ("6.8.0-45-generic", None),
+        ("6.1.0-x86_64-custom", None),
+        ("", None),
+    ],
+)
+def test_a_kernels_release_tells_it_where_nothing_else_does(plant: Plant, release: str, machine: str | None) -> None:
+    text = "processor : 0\ncpu : POWER9 (architected), altivec supported\n"
+    found = read_architecture(plant({"proc/sys/kernel/osrelease": f"{release}\n", "proc/cpuinfo": text}))
+    assert (found.machine if found else None) == machine
+
+
 def test_garbage_at_every_place_is_no_architecture(plant: Plant) -> None:
     noise = bytes(range(256)) * 100
     host = plant({"proc/sys/kernel/arch": noise, "usr/bin/sh": noise, "proc/cpuinfo": noise})

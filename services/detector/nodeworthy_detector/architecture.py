@@ -60,6 +60,14 @@ _PROGRAMS = ("usr/bin/sh", "bin/sh", "usr/bin/busybox", "bin/busybox", "usr/lib/
 """Programs that nearly every root has, in the order in which they are looked at."""
 
 
+_OF_RELEASE = re.compile(
+    r"[.-](?:(x86_64|aarch64|ppc64le|ppc64|s390x|riscv64|loongarch64|i686)|(amd64|arm64|powerpc64le))(?:\+\S*)?$"
+)
+"""The end of a kernel's release: of Fedora, RHEL and their like, as ``5.14.0-427.el9.ppc64le``, or of Debian."""
+
+_DEBIAN_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "powerpc64le": "ppc64le"}
+
+
 class Architecture(msgspec.Struct, frozen=True):
     """What ``machine`` means: everything else follows from it."""
 
@@ -89,7 +97,8 @@ def read_architecture(host: Host) -> Architecture | None:
 
     Asked in this order: the kernel itself (/proc/sys/kernel/arch, since Linux 6.1; ``uname`` of this machine), the shape of
     /proc/cpuinfo, the root's own programs. A 64-bit kernel may run a root of 32-bit programs, so these come last; only the
-    byte order is theirs to tell. A file that cannot be read only means that the next one is asked.
+    byte order is theirs to tell. Where even they are not there, many distributions name it in the kernel's release. A file
+    that cannot be read only means that the next one is asked.
     """
     machine = _read_kernel(host) or _read_elsewhere(host)
     return Architecture(machine) if machine else None
@@ -108,10 +117,23 @@ def _read_kernel(host: Host) -> str | None:
 def _read_elsewhere(host: Host) -> str | None:
     shape, program = _read_cpuinfo_shape(host), _read_programs(host)
     if shape is None or program is None:
-        return shape or program
+        return shape or program or _read_release(host)
     kernel, built_for = Architecture(shape), Architecture(program)
     is_swapped = kernel.bits == built_for.bits and kernel.endianness != built_for.endianness
     return program if is_swapped else shape
+
+
+def _read_release(host: Host) -> str | None:
+    try:
+        return parse_release_machine(host.read_value("proc/sys/kernel/osrelease") or "")
+    except HostReadError:
+        return None
+
+
+def parse_release_machine(release: str) -> str | None:
+    """The machine that ends a kernel's release (``uname -r``); ``None`` where a distribution leaves it out."""
+    found = _OF_RELEASE.search(release)
+    return (found[1] or _DEBIAN_NAMES[found[2]]) if found else None
 
 
 def _read_programs(host: Host) -> str | None:
