@@ -31,6 +31,8 @@ def test_implementers(code: str | None, nfd: str | None, name: str | None) -> No
         ("0x41", "0xd4f", "Neoverse-V2"),
         ("0x61", "0x032", "Blizzard-M2"),
         ("0x46", "0x001", "A64FX"),
+        ("0x46", "0x003", "MONAKA"),
+        ("0x51", "0x001", "Oryon-X1"),
         ("0x41", "0xfff", "0xfff"),
         ("0x99", "0x001", "0x001"),
         ("0x41", "0x12345", None),
