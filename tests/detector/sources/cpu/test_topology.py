@@ -64,6 +64,47 @@ def test_c6_a_hybrid_machine_lists_its_kinds_of_cores(machines: Path) -> None:
     assert found == FeatureSet(instances=({"kind": "core", "cpus": "0-11"}, {"kind": "atom", "cpus": "12-19"}))
 
 
+def unnamed(frequencies: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """CPUs whose kinds the kernel does not name, by siblings and frequency of each."""
+    files: dict[str, str] = {}
+    for number, (siblings, frequency) in enumerate((pair.split() for pair in frequencies.values())):
+        files |= cpu(number, siblings) | {f"{CPUS}/cpu{number}/cpufreq/base_frequency": f"{frequency}\n"}
+    block = "processor : {}\nvendor_id : GenuineIntel\ncpu family : 6\nmodel : 186\n\n"
+    return files, "".join(block.format(number) for number in range(len(frequencies)))
+
+
+HYBRID = {"0": "0-1 1900000", "1": "0-1 1900000", "2": "2 1400000", "3": "3 1400000"}
+
+
+def test_c6_kinds_that_the_kernel_does_not_name_follow_from_threads_and_frequency(plant: Plant) -> None:
+    files, text = unnamed(HYBRID)
+    found = read_groups(plant(files), parse_cpuinfo(text), Faults())
+    assert found == FeatureSet(instances=({"kind": "core", "cpus": "0-1"}, {"kind": "atom", "cpus": "2-3"}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"3": "3 1900000"},  # a core without its sibling, as fast as the others
+        {"1": "0-1 1800000"},  # frequencies that are set apart on a server
+        {"2": "2-3 1400000", "3": "2-3 1400000"},
+        {"3": "3 x"},
+    ],
+)
+def test_cores_that_may_be_of_one_kind_are_one_group(plant: Plant, changes: Mapping[str, str]) -> None:
+    files, text = unnamed(HYBRID | changes)
+    found = read_groups(plant(files), parse_cpuinfo(text), Faults())
+    assert isinstance(found, FeatureSet)
+    assert [group["cpus"] for group in found.instances or ()] == ["0-3"]
+
+
+def test_a_machine_with_counters_of_one_kind_is_one_group(plant: Plant) -> None:
+    files, text = unnamed(HYBRID)
+    found = read_groups(plant(files | {"sys/devices/cpu/type": "4\n"}), parse_cpuinfo(text), Faults())
+    assert isinstance(found, FeatureSet)
+    assert [group["cpus"] for group in found.instances or ()] == ["0-3"]
+
+
 def test_c7_a_machine_of_mixed_parts_lists_them(machines: Path) -> None:
     host = Host(machines / "linux-ubuntu24.04-dgx_gb10" / "root")
     found = read_groups(host, read_cpuinfo(host), Faults())

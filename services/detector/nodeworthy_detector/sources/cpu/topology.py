@@ -16,6 +16,13 @@ _X86_KINDS = ("core", "atom", "lowpower")
 """Linux names the performance counters of hybrid Intel machines cpu_core, cpu_atom and cpu_lowpower."""
 
 
+_ONE_KIND = "sys/devices/cpu"
+"""The performance counters of a machine whose cores are all of one kind."""
+
+_MAX_DIGITS = 9
+"""Of a frequency in kHz."""
+
+
 class _Place(msgspec.Struct, frozen=True):
     package: str
     siblings: frozenset[int]
@@ -60,7 +67,7 @@ def _read_place(host: Host, folder: str, faults: Faults) -> _Place | None:
     return _Place(package, siblings)
 
 
-def read_groups(host: Host, info: Cpuinfo | None, _faults: Faults) -> Answer:
+def read_groups(host: Host, info: Cpuinfo | None, faults: Faults) -> Answer:
     """The groups of like CPUs on a machine that mixes them, one instance each; one group on every other machine.
 
     NFD has nothing of the kind and takes the one CPU that it happens to run on for all.
@@ -71,8 +78,34 @@ def read_groups(host: Host, info: Cpuinfo | None, _faults: Faults) -> Answer:
         return FeatureSet(instances=hybrid)
     if info is None or not info.blocks:
         return unknown("proc/cpuinfo is not there")
-    groups = group(info)
+    groups = _kinds_by_topology(host, info, faults) or group(info)
     return FeatureSet(instances=groups) if groups else unknown("proc/cpuinfo does not tell its processors apart")
+
+
+def _kinds_by_topology(host: Host, info: Cpuinfo, faults: Faults) -> tuple[dict[str, str], ...]:
+    """The two kinds of cores of a hybrid Intel machine where the kernel does not name them; empty for all other machines.
+
+    Performance cores run two threads, the efficient ones one, and these are slower, each and every one. Machines that name
+    their performance counters ``cpu`` have cores of one kind, and need not be looked through.
+    """
+    if info.only("vendor_id") != "GenuineIntel" or host.is_folder(_ONE_KIND):
+        return ()
+    fast: dict[int, int] = {}
+    slow: dict[int, int] = {}
+    for block in info.blocks:
+        number = int(block["processor"]) if block.get("processor", "").isdecimal() else -1
+        try:
+            frequency = host.read_value(f"{_CPUS}/cpu{number}/cpufreq/base_frequency") or ""
+            siblings = parse_cpu_list(host.read_value(f"{_CPUS}/cpu{number}/topology/thread_siblings_list") or "")
+        except HostReadError as error:
+            faults.add(error)
+            return ()
+        if not siblings or not frequency.isdecimal() or len(frequency) > _MAX_DIGITS:
+            return ()
+        (fast if len(siblings) > 1 else slow)[number] = int(frequency)
+    if not slow or len(set(fast.values())) != 1 or max(slow.values()) >= min(fast.values()):
+        return ()
+    return {"kind": "core", "cpus": cpu_list(list(fast))}, {"kind": "atom", "cpus": cpu_list(list(slow))}
 
 
 _IDENTITY = (
