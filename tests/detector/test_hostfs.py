@@ -115,6 +115,16 @@ def test_a_loop_of_links_is_an_error_below_any_root(plant: Plant, tmp_path: Path
         Host(Path("/")).read_text(str(tmp_path / "loop").lstrip("/"))
 
 
+def test_what_a_link_names_needs_not_be_there(plant: Plant, tmp_path: Path) -> None:
+    host = plant({"dev/real": "x", "a/": ""})
+    (tmp_path / "a/driver").symlink_to("../../bus/pci/drivers/nvidia")
+    (tmp_path / "b").symlink_to("a")
+    assert (host.link_name("a/driver"), host.link_name("b/driver")) == ("nvidia", "nvidia")
+    assert (host.link_name("dev/real"), host.link_name("dev/none"), host.link_name("none/none")) == (None, None, None)
+    with pytest.raises(HostReadError, match="is no path"):
+        host.link_name("a\0/b")
+
+
 def test_names_are_sorted_and_bounded(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     host = plant({"d/c": "", "d/a": "", "d/b": ""})
     assert host.list_names("d") == ("a", "b", "c")

@@ -164,6 +164,20 @@ class Host:
         """
         return self._resolve(path)
 
+    def link_name(self, path: str) -> str | None:
+        """The last part of what a symbolic link says, whether or not it leads anywhere; ``None`` where there is no link.
+
+        Raises:
+            HostReadError: it could not be found out.
+        """
+        folder, _, name = path.rpartition("/")
+        try:
+            target = _link_target(f"{self._resolve(folder)}/{name}")
+        except OSError as error:
+            _raise_unless_absent(path, error)
+            return None
+        return None if target is None else target.rstrip("/").rpartition("/")[2] or None
+
     def require(self, path: str) -> None:
         """Make sure that the place which would hold a fact is there: without it, not finding the fact says nothing.
 

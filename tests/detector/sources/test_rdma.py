@@ -1,6 +1,7 @@
 """The adapters mlx4_0 and scif0 are those of hwloc's test machine 32em64t-2n8c+dax+nvme+mic+dimms, irdma0 is that of NFD's
 issue 2335; files as Linux, ABI/stable/sysfs-class-infiniband, has them."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -70,6 +71,14 @@ def test_p10_an_adapter_of_any_vendor_is_told(plant: Plant) -> None:
     assert (found["driver"], found["link_layer"], found["state"]) == ("ice", "Ethernet", "DOWN")
 
 
+def test_p10_the_name_of_an_adapter_and_its_driver_count_where_nothing_else_is_there(
+    plant: Plant, tmp_path: Path
+) -> None:
+    host = plant({f"{ADAPTERS}/bnxt_re0/device/": ""})
+    (tmp_path / ADAPTERS / "bnxt_re0/device/driver").symlink_to("../../../../bus/pci/drivers/bnxt_en")
+    assert instances(NetworkSource().read(host)) == ({"name": "bnxt_re0", "driver": "bnxt_en"},)
+
+
 def test_the_ports_of_an_adapter_stand_in_the_order_of_their_numbers(plant: Plant) -> None:
     more = {f"ports/{port}/state": "4: ACTIVE" for port in (2, 10)} | {"ports/power/control": "auto"}
     found = instances(NetworkSource().read(plant(adapter("mlx4_0", CONNECTX3 | more))))
@@ -83,14 +92,15 @@ def test_a_software_adapter_without_ports_and_device_is_not_unseen(plant: Plant)
 
 def test_p3_an_adapter_that_vanishes_harms_only_itself(plant: Plant, tmp_path: Path) -> None:
     host = plant(adapter("irdma0", E810) | adapter("mlx4_0", CONNECTX3))
-    (tmp_path / ADAPTERS / "mlx4_0/node_type").unlink()
+    shutil.rmtree(tmp_path / ADAPTERS / "mlx4_0")
+    (tmp_path / ADAPTERS / "mlx4_0").symlink_to("../../devices/pci0000:00/0000:81:00.0/infiniband/mlx4_0")
     (tmp_path / ADAPTERS / "irdma0/fw_ver").unlink()
     (tmp_path / ADAPTERS / "irdma0/fw_ver").mkdir()
     reading = NetworkSource().read(host)
     assert [one["name"] for one in instances(reading)] == ["irdma0"]
     assert [fault for fault in reading.faults if ADAPTERS in fault] == [
         f"{ADAPTERS}/irdma0/fw_ver is no regular file",
-        f"{ADAPTERS}/mlx4_0/node_type is not there; the device is left out",
+        f"{ADAPTERS}/mlx4_0 is not there; the device is left out",
     ]
 
 
@@ -99,7 +109,7 @@ def test_p3_an_adapter_that_vanishes_harms_only_itself(plant: Plant, tmp_path: P
     [
         ({"etc/": ""}, SetState.UNKNOWN),
         ({"sys/bus/platform/": ""}, SetState.ABSENT),
-        ({f"{ADAPTERS}/mlx5_0/node_type/": ""}, SetState.UNKNOWN),
+        ({f"{ADAPTERS}/mlx5_0": ""}, SetState.UNKNOWN),
     ],
 )
 def test_no_core_is_absent_and_no_sysfs_or_nothing_readable_unknown(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from nodeworthy.features import FeatureSet, Instance, clean_text
 from nodeworthy_detector.hostfs import Host
-from nodeworthy_detector.sources.device_files import read_instances, read_optional, read_required
+from nodeworthy_detector.sources.device_files import read_instances, read_optional
 from nodeworthy_detector.sources.reading import Answer, Faults, absent
 
 _ADAPTERS = "sys/class/infiniband"
@@ -33,13 +33,15 @@ def _read_adapter(host: Host, name: str, faults: Faults) -> Iterator[Instance]:
     Left out are identifiers (GUIDs, node_desc): they are each adapter's own and say nothing of what it can do.
     """
     folder = f"{_ADAPTERS}/{name}"
-    values = read_required(host, folder, ("node_type",)) | read_optional(host, folder, ("fw_ver", "hca_type"), faults)
+    host.require(folder)  # an adapter that has just vanished has none any more
+    values = read_optional(host, folder, ("node_type", "fw_ver", "hca_type"), faults)
     known = {
         "name": clean_text(name),
-        "node_type": parse_state(values["node_type"]),
+        "node_type": parse_state(values.get("node_type", "")),
         "firmware": values.get("fw_ver"),
         "hca_type": values.get("hca_type"),
-        "driver": parse_driver(read_optional(host, f"{folder}/device", ("uevent",), faults).get("uevent", "")),
+        "driver": parse_driver(read_optional(host, f"{folder}/device", ("uevent",), faults).get("uevent", ""))
+        or host.link_name(f"{folder}/device/driver"),
     }
     adapter = {attribute: value for attribute, value in known.items() if value}
     ports = sorted(

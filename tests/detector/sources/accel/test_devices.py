@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 from tests.detector.sources.accel.conftest import ANCHOR, PCI, Layout, function, h100, member, mi300x
@@ -39,6 +40,19 @@ def test_a_gpu_with_its_driver_says_everything_in_words(accelerators: Accelerato
             "health": "ok",
         },
     )
+
+
+def test_a_link_to_the_driver_is_enough_whether_or_not_it_leads_anywhere(plant: Plant, tmp_path: Path) -> None:
+    folder = f"{PCI}/0000:05:00.0"
+    host = plant(
+        ANCHOR | function("0000:05:00.0", "120000 1002 74a1", "amdgpu") | {"sys/module/amdgpu/version": "6.8.5\n"}
+    )
+    (tmp_path / folder / "uevent").unlink()
+    (tmp_path / folder / "driver").symlink_to("../../../../bus/pci/drivers/amdgpu")
+    found = AccelSource().read(host).sets["accel.device"]
+    assert isinstance(found, FeatureSet)
+    (device,) = found.instances or ()
+    assert (device["driver"], device["driver_version"], device["health"]) == ("amdgpu", "6.8.5", "ok")
 
 
 def test_devices_of_several_vendors_stand_in_the_order_of_their_addresses(accelerators: Accelerators) -> None:

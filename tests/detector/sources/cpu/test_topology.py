@@ -67,7 +67,7 @@ def test_c6_a_hybrid_machine_lists_its_kinds_of_cores(machines: Path) -> None:
 def unnamed(frequencies: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """CPUs whose kinds the kernel does not name, by siblings and frequency of each."""
     files: dict[str, str] = {}
-    for number, (siblings, frequency) in enumerate((pair.split() for pair in frequencies.values())):
+    for number, (siblings, frequency) in enumerate(pair.split() for pair in frequencies.values()):
         files |= cpu(number, siblings) | {f"{CPUS}/cpu{number}/cpufreq/base_frequency": f"{frequency}\n"}
     block = "processor : {}\nvendor_id : GenuineIntel\ncpu family : 6\nmodel : 186\n\n"
     return files, "".join(block.format(number) for number in range(len(frequencies)))

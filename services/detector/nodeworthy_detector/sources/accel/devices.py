@@ -85,7 +85,7 @@ def _instance(host: Host, device: Device, told: Told, faults: Faults, *, has_nod
         "device_id": device.device_id,
         "model": known_model(device.vendor_id or "", device.device_id or ""),
         "driver": device.driver or None,
-        "driver_version": read_fact(host, f"{device.folder}/driver/module/version", faults),
+        "driver_version": _driver_version(host, device, faults),
         "address": device.address,
         "form": device.form,
         "numa_node": _numa_node(host, device, faults),
@@ -95,6 +95,14 @@ def _instance(host: Host, device: Device, told: Told, faults: Faults, *, has_nod
     }
     values |= {name: value for name, value in told.attributes.items() if value is not None}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _driver_version(host: Host, device: Device, faults: Faults) -> str | None:
+    """That of the module behind the driver; where the link to it leads nowhere, of the module of the driver's name."""
+    version = read_fact(host, f"{device.folder}/driver/module/version", faults)
+    if version is None and device.driver:
+        return read_fact(host, f"sys/module/{device.driver.replace('-', '_')}/version", faults)
+    return version
 
 
 def judge_health(device: Device, told: Told, *, answers: bool | None) -> Health:

@@ -4,7 +4,7 @@ import msgspec
 
 from nodeworthy_detector.hostfs import Host, HostReadError
 from nodeworthy_detector.sources.accel import knowledge
-from nodeworthy_detector.sources.accel.record import Device, exists_optional, read_fact
+from nodeworthy_detector.sources.accel.record import Device, exists_optional, link_name_optional, read_fact
 from nodeworthy_detector.sources.accel.uevent_file import parse_uevent_file
 from nodeworthy_detector.sources.device_files import read_required
 from nodeworthy_detector.sources.reading import Faults
@@ -58,7 +58,6 @@ def _read_function(host: Host, name: str, faults: Faults) -> Device | None:
     kind = knowledge.classify(pci_class, vendor, device)
     if kind is None:
         return None
-    uevent = read_fact(host, f"{folder}/uevent", faults)
     # Not to be told from a physical one inside a virtual machine, where the host's side of it is not seen.
     is_virtual = exists_optional(host, f"{folder}/physfn", faults)
     return Device(
@@ -68,10 +67,18 @@ def _read_function(host: Host, name: str, faults: Faults) -> Device | None:
         address=name,
         vendor_id=vendor,
         device_id=device,
-        driver=None if uevent is None else parse_uevent_file(uevent).get("DRIVER", ""),
+        driver=_read_driver(host, folder, faults),
         form="virtual-function" if is_virtual else "physical",
         is_asleep=read_fact(host, f"{folder}/power/runtime_status", faults) == "suspended",
     )
+
+
+def _read_driver(host: Host, folder: str, faults: Faults) -> str | None:
+    """The driver that is bound, empty if none is; ``None`` if neither ``uevent`` nor the link to it is there."""
+    uevent = read_fact(host, f"{folder}/uevent", faults)
+    if uevent is not None:
+        return parse_uevent_file(uevent).get("DRIVER", "")
+    return link_name_optional(host, f"{folder}/driver", faults)
 
 
 def _read_number(host: Host, folder: str, name: str) -> str:

@@ -88,6 +88,15 @@ def exists_optional(host: Host, path: str, faults: Faults) -> bool:
         return False
 
 
+def link_name_optional(host: Host, path: str, faults: Faults) -> str | None:
+    """What a symbolic link names; not being able to look is a fault."""
+    try:
+        return host.link_name(path)
+    except HostReadError as error:
+        faults.add(error)
+        return None
+
+
 def only_node(host: Host, devices: Sequence[Device], pattern: re.Pattern[str], faults: Faults) -> tuple[str, ...]:
     """The device node of a driver that does not say which node is whose: known only where there is one of each."""
     names = [name for name in list_optional(host, "dev", faults) if pattern.fullmatch(name)]
