@@ -92,7 +92,7 @@ def test_c6_kinds_that_the_kernel_does_not_name_follow_from_threads_and_frequenc
     ],
 )
 def test_cores_that_may_be_of_one_kind_are_one_group(plant: Plant, changes: Mapping[str, str]) -> None:
-    files, text = unnamed(HYBRID | changes)
+    files, text = unnamed({**HYBRID, **changes})
     found = read_groups(plant(files), parse_cpuinfo(text), Faults())
     assert isinstance(found, FeatureSet)
     assert [group["cpus"] for group in found.instances or ()] == ["0-3"]
