@@ -21,7 +21,7 @@ from nodeworthy.rules.short_forms import read_expression, read_expressions
 from nodeworthy.rules.slips import slip_in_name, slips_in_values
 from nodeworthy.rules.templates import Template
 from nodeworthy.rules.timestamps import is_timestamp
-from nodeworthy.rules.trees import Node, ScalarNode
+from nodeworthy.rules.trees import MappingNode, Node, ScalarNode
 
 GROUP_FIELDS = ("name", "vars", "varsTemplate", "matchFeatures", "matchAny")
 """A rule of a NodeFeatureGroup or a compatibility specification."""
@@ -58,6 +58,9 @@ def _read_rule(node: Node, path: str, known: tuple[str, ...], findings: Findings
     def text_map(name: str) -> dict[str, str]:
         return read_text_map(fields.get(name), join(path, name), findings)
 
+    if known == WORKER_FIELDS:
+        # NFD refuses such a file. In an object it drops the field; a cluster's API server refuses or drops it before.
+        _check_conditions(node, path, fields, ("matchFeatures", "matchAny"), findings)
     for name in ("labelsTemplate", "varsTemplate"):
         if name in fields and not has_items(fields.get("matchFeatures")) and not has_items(fields.get("matchAny")):
             said = "a rule without matchFeatures and matchAny expands no template"
@@ -82,6 +85,22 @@ def _read_rule(node: Node, path: str, known: tuple[str, ...], findings: Findings
             for item, place in read_items(fields.get("taints"), join(path, "taints"), findings)
         ),
     )
+
+
+def _check_conditions(
+    node: Node, path: str, fields: Mapping[str, Node], conditions: tuple[str, ...], findings: Findings
+) -> None:
+    """Refuse what would hold always only because its one condition is misspelt."""
+    if not isinstance(node, MappingNode) or any(name in fields for name in conditions):
+        return
+    written = {name.lower(): name for name in conditions}
+    for key in node.entries:
+        near = nearest(key, written)
+        if near:
+            said = "this is no condition, and without one this would always hold"
+            findings.problem(
+                node.lines.get(key, node.line), join(path, key[:80]), said, f"did you mean {written[near]}?"
+            )
 
 
 def _read_template(node: Node | None, path: str, findings: Findings) -> str:
@@ -109,6 +128,7 @@ def _read_term(node: Node, path: str, findings: Findings) -> Term:
     _check_elements(
         fields.get("matchExpressions"), join(path, "matchExpressions"), feature, expressions or {}, findings
     )
+    _check_conditions(node, path, fields, ("matchExpressions", "matchName"), findings)
     name = fields.get("matchName")
     return Term(
         feature=feature,
