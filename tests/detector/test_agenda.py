@@ -56,7 +56,7 @@ def test_each_source_has_its_own_interval(agenda: Agenda, clock: Clock) -> None:
 
 
 def test_sources_that_are_due_at_nearly_the_same_time_are_looked_at_together(clock: Clock) -> None:
-    agenda = Agenda(PACE, clock, {"cpu": 600.0, "pci": 600.0})
+    agenda = Agenda(PACE, clock, {"cpu": 600.0, "pci": 600.0}, jitter=lambda low, high: (low + high) / 2)
     agenda.gather()
     clock.now += 30
     agenda.note_change("cpu")

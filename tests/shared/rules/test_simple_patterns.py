@@ -92,9 +92,7 @@ def test_letters_that_every_match_has_are_seen(pattern: str, required: str) -> N
 @given(patterns, st.text(alphabet=LETTERS, max_size=12))
 def test_where_a_simple_pattern_is_found_its_required_letters_stand(pattern: str, text: str) -> None:
     simple = parse_simple(pattern)
-    assume(simple is not None and compile_pattern(pattern)(text))
-    assert simple is not None
-    assert simple.required in text
+    assert simple is None or simple.required in text or not compile_pattern(pattern)(text)
 
 
 names = st.lists(st.text(alphabet=LETTERS, max_size=6) | st.just("a" * (MAX_TEXT + 1)), max_size=4)
