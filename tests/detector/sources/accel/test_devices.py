@@ -72,6 +72,13 @@ def test_a_machine_without_accelerators_has_none_and_one_without_sysfs_does_not_
     assert (console.state, console.reason) == (SetState.ABSENT, "this machine has no accelerator")
 
 
+@pytest.mark.parametrize("module", ["nvgpu", "nvidia"])
+def test_a_driver_without_a_device_on_any_bus_leaves_it_open_whether_there_is_one(plant: Plant, module: str) -> None:
+    reading = AccelSource().read(plant(ANCHOR | {f"sys/module/{module}/refcnt": "1"}))
+    found = status(reading)
+    assert (found.state, module in found.reason) == (SetState.UNKNOWN, True)
+
+
 def test_a_function_that_cannot_be_read_leaves_it_open_whether_there_is_an_accelerator(plant: Plant) -> None:
     vanished = {f"{PCI}/0000:41:00.0/class": "0x030200\n"}
     reading = AccelSource().read(plant(ANCHOR | vanished))

@@ -50,6 +50,13 @@ def test_libraries_are_found_where_distributions_put_them(plant: Plant, folder: 
     )
 
 
+def test_without_its_link_a_library_is_looked_for_where_the_driver_is_loaded(plant: Plant) -> None:
+    files = {"usr/lib64/libcuda.so.535.54.03": ""}
+    assert find_libraries(plant(files), Faults()) == ()
+    (found,) = find_libraries(plant(files | {"sys/module/nvidia/version": "550.54.15"}), Faults())
+    assert found.version == "535.54.03"
+
+
 def test_the_forward_compatibility_package_is_told_apart(plant: Plant) -> None:
     host = plant(installed("usr/local/cuda-12.4/compat", "550.54.15") | installed("usr/local/other/compat", "1.2"))
     found = find_libraries(host, Faults())

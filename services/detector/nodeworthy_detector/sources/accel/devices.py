@@ -33,6 +33,9 @@ _VENDORS: Mapping[str, ReadTold] = {
 _GIVEN_AWAY = ("vfio", "pci-stub", "pciback", "xen-pciback")
 """Drivers that keep a device for virtual machines or programs in user space; names of variants hold ``vfio`` somewhere."""
 
+_OUTSIDE_OF_BUSES = ("nvgpu", "nvidia", "habanalabs", "neuron")
+"""Modules that no machine without a device of theirs loads; boards like Jetson have theirs on no bus that is looked at."""
+
 _GONE = b"\xff\xff\xff\xff"
 """What a read from a device that does not answer gives (PCI Express Base Specification, completion timeouts)."""
 
@@ -52,6 +55,9 @@ def read_devices(host: Host, faults: Faults) -> Answer:
     if not found:
         if functions.unread:
             return unknown(f"{functions.unread} of the PCI functions could not be read, and no other is an accelerator")
+        driver = next((name for name in _OUTSIDE_OF_BUSES if exists_optional(host, f"sys/module/{name}", faults)), None)
+        if driver is not None:
+            return unknown(f"the module {driver} is loaded, and no file tells which device it drives")
         return absent("this machine has no accelerator")
     has_nodes = _has_nodes(host, faults)
     return FeatureSet(instances=tuple(_instance(host, *one, faults, has_nodes=has_nodes) for one in found))

@@ -65,8 +65,10 @@ def find_libraries(host: Host, faults: Faults) -> tuple[Library, ...]:
     """Every library of the driver in the folders where distributions and NVIDIA's packages put it."""
     found: list[Library] = []
     seen: set[str] = set()
+    # A folder of libraries has thousands of names: without the link it is only read where the driver is loaded.
+    has_driver = exists_optional(host, "sys/module/nvidia", faults)
     for folder, is_compatibility in _folders(host, faults):
-        if not any(exists_optional(host, f"{folder}/{link}", faults) for link in _LINKS):
+        if not has_driver and not any(exists_optional(host, f"{folder}/{link}", faults) for link in _LINKS):
             continue
         place = _place(host, folder)
         if place in seen:  # usr/lib64 is a link to usr/lib on some systems
