@@ -12,15 +12,17 @@ from nodeworthy.bus.requests import Require, Undeclared
 from nodeworthy.verdicts import Declaration, Verdict, Wishes
 from nodeworthy_cli import exits
 from nodeworthy_cli.bus_options import VARIABLES, BusOptions, bus_options
-from nodeworthy_cli.checking import Question, check_images
+from nodeworthy_cli.checking import Question, check_images, read_references
 from nodeworthy_cli.facts import THIS, read_node
 from nodeworthy_cli.fleet_question import ALL, FleetQuestion, is_on_bus, read_nodes_option, read_spec_text
 from nodeworthy_cli.output import format_option, print_document, print_error
+from nodeworthy_cli.registry_login import OPTIONS as LOGIN_OPTIONS
+from nodeworthy_cli.registry_login import login_options, with_login
 from nodeworthy_cli.registry_options import make_access, registry_options
 from nodeworthy_cli.specifications import read_declaration
 from nodeworthy_cli.verdict_text import print_verdict
 
-_REGISTRY_OPTIONS = ("registry_config", "ca_file", "plain_http")
+_REGISTRY_OPTIONS = ("registry_config", "ca_file", "plain_http", "hosts_dir", *LOGIN_OPTIONS)
 
 
 @click.command(name="check")
@@ -55,6 +57,7 @@ _REGISTRY_OPTIONS = ("registry_config", "ca_file", "plain_http")
 @format_option
 @bus_options
 @registry_options
+@login_options
 @click.pass_context
 def command(  # noqa: PLR0913 # one parameter for each option
     ctx: click.Context,
@@ -76,8 +79,10 @@ def command(  # noqa: PLR0913 # one parameter for each option
 ) -> None:
     """Will these images run here, or on nodes of the bus, and if not, why not.
 
-    IMAGE is a tag or digest in a registry, or oci:FOLDER[:TAG] for an OCI image layout folder. Nodes of the bus are a
-    question to the validator, for which only images in registries are looked up, by the resolver and in its own way.
+    IMAGE is a tag or digest in a registry; oci:FOLDER[:TAG], an OCI image layout folder; oci-archive:FILE[:NAME] or
+    docker-archive:FILE[:NAME], an archive of images; or FILE.sif, with its specification in FILE.sif.compat.yaml. Nodes of
+    the bus are a question to the validator, for which only images in registries are looked up, by the resolver and in its
+    own way.
 
     Exit codes: 0 compatible, 1 incompatible, 2 usage, image not found or no compatibility set left, 3 unknown; of several
     images the first of 2, 1, 3, 0. Of several nodes one that is compatible is enough (--require all: every one), and no is
@@ -108,6 +113,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
         override=_read_override(spec_file, tags),
     )
     access = make_access(registry_config, ca_file, timeout, plain_http=plain_http)
+    access = with_login(access, read_references(images), files=[on, spec_file])
     answers = asyncio.run(check_images(images, question, access))
     given = [answer for answer in answers if isinstance(answer, Verdict)]
     _print(given, output, single=len(images) == 1)

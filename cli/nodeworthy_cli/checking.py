@@ -1,19 +1,22 @@
 """Checking images against one node: look them up side by side, judge each."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from nodeworthy import verdicts
-from nodeworthy.errors import ArtifactError, NodeworthyError, RegistryError
+from nodeworthy.errors import ArtifactError, InvalidReferenceError, NodeworthyError, RegistryError
 from nodeworthy.images import ImageKnowledge
 from nodeworthy.platforms import Platform
 from nodeworthy.verdicts import Declaration, NodeFacts, Verdict, Wishes
 from nodeworthy_resolver import oci
 
-_SIDE_BY_SIDE = 8
+SIDE_BY_SIDE = 8
 """Images looked up at once: registries limit a client, and a person waits for the slowest anyhow."""
+
+_ARCHIVE_ENDINGS = (".tar", ".tar.gz", ".tgz")
 
 
 class Question(NamedTuple):
@@ -29,7 +32,7 @@ async def check_images(
     images: Sequence[str], question: Question, access: oci.RegistryAccess
 ) -> list[Verdict | NodeworthyError]:
     """The verdict of each image, in order; an error where the call itself has to be corrected (not found, no such tag)."""
-    places = asyncio.Semaphore(_SIDE_BY_SIDE)
+    places = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def check(image: str) -> Verdict | NodeworthyError:
         async with places:
@@ -40,13 +43,22 @@ async def check_images(
     return [task.result() for task in tasks]
 
 
+def read_references(images: Sequence[str]) -> list[oci.AnyReference]:
+    """The images that can be told by their names; what is wrong with the others is said when they are checked."""
+    references = []
+    for image in images:
+        with contextlib.suppress(InvalidReferenceError):
+            references.append(oci.parse_reference(image))
+    return references
+
+
 async def _check(image: str, question: Question, access: oci.RegistryAccess) -> Verdict | NodeworthyError:
     try:
         knowledge = await _look_up(image, question, access)
     except (RegistryError, ArtifactError) as error:
-        return verdicts.unresolved(image, question.node, _hint_at_layout(image, error))
+        return verdicts.unresolved(image, question.node, hint_at_disk(image, error))
     except NodeworthyError as error:
-        return _hint_at_layout(image, error)
+        return hint_at_disk(image, error)
     try:
         return verdicts.judge(
             knowledge,
@@ -59,16 +71,17 @@ async def _check(image: str, question: Question, access: oci.RegistryAccess) -> 
         return error
 
 
-def _hint_at_layout(image: str, error: NodeworthyError) -> NodeworthyError:
-    """Where the name is also a layout folder's, that was probably meant."""
-    folder = image.removesuffix("/")
-    if (Path(folder) / "oci-layout").is_file():
-        error.todo = f"write oci:{folder} for the layout folder of this name"
+def hint_at_disk(image: str, error: NodeworthyError) -> NodeworthyError:
+    """Where the name is also a layout folder's or an archive's, that was probably meant."""
+    path = Path(image.removesuffix("/"))
+    name = image.removesuffix("/")
+    if (path / "oci-layout").is_file():
+        error.todo = f"write oci:{name} for the layout folder of this name"
+    elif image.endswith(_ARCHIVE_ENDINGS) and path.is_file():
+        error.todo = f"write docker-archive:{name} or oci-archive:{name} for the archive of this name"
     return error
 
 
 async def _look_up(image: str, question: Question, access: oci.RegistryAccess) -> ImageKnowledge:
-    reference = oci.parse_reference(image)
     wanted = (question.wanted,) if question.wanted else question.node.platforms
-    async with oci.open_store(reference, access) as store:
-        return await oci.resolve_image(store, reference, wanted or None)
+    return await oci.look_up(oci.parse_reference(image), wanted or None, access)

@@ -16,7 +16,8 @@ from nodeworthy_cli.output import print_error
 VERBS = {
     "features": "What this machine offers.",
     "check": "Will an image run, and if not, why not.",
-    "spec": "Validate, show and attach compatibility specifications.",
+    "platforms": "What platforms images offer, and whether all that are wanted are there.",
+    "spec": "Write, validate, show, attach and remove compatibility specifications.",
     "rules": "Validate, try, explain and convert rules.",
     "up": "Run the bus and the four services on this machine.",
     "nodes": "The nodes on the bus, and how fresh their facts are.",

@@ -9,7 +9,7 @@ from urllib.request import getproxies
 
 import click
 
-from nodeworthy_resolver.oci.access import RegistryAccess, default_config
+from nodeworthy_resolver.oci.access import RegistryAccess, default_configs
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
@@ -21,8 +21,16 @@ def _refuse_nan(_context: click.Context, _option: click.Parameter, value: float)
     return value
 
 
+_HOSTS_FOLDER = f"{__name__}.hosts_folder"
+
+
+def _keep_hosts_folder(context: click.Context, _option: click.Parameter, value: Path | None) -> None:
+    # Kept beside the arguments, since no verb does anything with it but hand it on.
+    context.meta[_HOSTS_FOLDER] = value
+
+
 def registry_options(command: _Command) -> _Command:
-    """Add ``--registry-config``, ``--plain-http``, ``--ca-file`` and ``--timeout`` to a command."""
+    """Add ``--registry-config``, ``--plain-http``, ``--ca-file``, ``--hosts-dir`` and ``--timeout`` to a command."""
     for option in (
         click.option(
             "--timeout",
@@ -34,6 +42,13 @@ def registry_options(command: _Command) -> _Command:
         ),
         click.option(
             "--ca-file", type=click.Path(path_type=Path), help="Certificate authorities to trust, in PEM form."
+        ),
+        click.option(
+            "--hosts-dir",
+            type=click.Path(path_type=Path),
+            expose_value=False,
+            callback=_keep_hosts_folder,
+            help="containerd's folder certs.d: mirrors and certificates by host, as /etc/containerd/certs.d.",
         ),
         click.option(
             "--plain-http/--no-plain-http", default=None, help="HTTP without TLS. Default: for the host localhost only."
@@ -54,8 +69,10 @@ def make_access(
     """What the options ask for; the environment adds proxies and the place of docker's configuration."""
     return RegistryAccess(
         plain_http=plain_http,
-        config=registry_config or default_config(os.environ, Path.home()),
+        config=registry_config,
+        default_configs=default_configs(os.environ, Path.home()),
         certificates=ca_file,
+        hosts_folder=click.get_current_context().meta.get(_HOSTS_FOLDER),
         proxies=getproxies(),
         request_timeout=min(timeout, RegistryAccess.request_timeout),
         operation_timeout=timeout,

@@ -49,6 +49,26 @@ class ArtifactSearch(msgspec.Struct, frozen=True, omit_defaults=True):
     notices: tuple[str, ...] = ()
 
 
+class ArtifactKind(StrEnum):
+    """What is kept like an image and is none."""
+
+    SIF = "sif"
+    HELM = "helm"
+    WASM = "wasm"
+
+    @property
+    def phrase(self) -> str:
+        """As a sentence names it."""
+        return _TITLES[self]
+
+
+_TITLES = {
+    ArtifactKind.SIF: "a Singularity image file",
+    ArtifactKind.HELM: "a Helm chart",
+    ArtifactKind.WASM: "a WebAssembly module",
+}
+
+
 class PlatformImage(msgspec.Struct, frozen=True, omit_defaults=True):
     """One runnable image: a child of an index, or the manifest itself.
 
@@ -64,6 +84,8 @@ class PlatformImage(msgspec.Struct, frozen=True, omit_defaults=True):
     media_type: str = ""
     search: ArtifactSearch | None = None
     notices: tuple[str, ...] = ()
+    kind: ArtifactKind | None = None
+    """Where it is known to be something else than an image; ``claimed`` and ``configured`` then say nothing."""
 
     @property
     def platform(self) -> Platform | None:

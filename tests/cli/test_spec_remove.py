@@ -73,7 +73,7 @@ def test_a_person_is_asked(
 ) -> None:
     ours, theirs = pty.openpty()
     os.write(ours, f"{answer}\n".encode())
-    command = [PROGRAM, "spec", "remove", image]
+    command = [str(PROGRAM), "spec", "remove", image]
     done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)
     os.close(ours)
     os.close(theirs)

@@ -140,6 +140,11 @@ def test_of_windows_builds_that_run_the_newest_is_taken() -> None:
     children = [(Platform("windows", "amd64", os_version=version), version) for version in versions]
     assert choose(Platform("windows", "amd64", os_version="10.0.20348"), children) == "10.0.20348.1000"
     assert choose(Platform("windows", "amd64", os_version="10.0.17763.9"), children) == "10.0.17763.1"
+    shorter = [
+        (Platform("windows", "amd64", os_version=version), version) for version in ("", "10.0.20348", versions[0])
+    ]
+    assert choose(Platform("windows", "amd64", os_version="10.0.20348"), shorter) == versions[0]
+    assert choose(Platform("windows", "amd64", os_version="10.0.20348"), shorter[:2]) == "10.0.20348"
 
 
 def test_versions_of_other_systems_exclude_nothing() -> None:

@@ -15,6 +15,7 @@ from nodeworthy.bus.requests import AttachReply, AttachRequest, ResolveReply, Re
 from nodeworthy.bus.serving import Served, Serving, ServingSettings
 from nodeworthy.bus.store import Store
 from nodeworthy.errors import first_error
+from nodeworthy.kubernetes.client import Client
 from nodeworthy.processes import EventLog
 from nodeworthy.web import Counted, serve_probes
 from nodeworthy_resolver.asking import Admission
@@ -25,6 +26,7 @@ from nodeworthy_resolver.handlers import handle_attach, handle_resolve
 from nodeworthy_resolver.lookups import Lookups, Resources
 from nodeworthy_resolver.metrics import CONTENT_TYPE, Metrics
 from nodeworthy_resolver.oci.registry import RegistryClient
+from nodeworthy_resolver.pull_secrets import PullSecrets
 from nodeworthy_resolver.settings import Settings
 
 _LOG = EventLog("resolver")
@@ -40,7 +42,16 @@ async def run(settings: Settings, stop: asyncio.Event, ready: asyncio.Event) -> 
     """
     Names(settings.cluster)  # a wrong name is told before anything is opened
     metrics = Metrics()
-    _LOG.info("resolver.starting", cluster=settings.cluster, allow_attach=settings.allow_attach)
+    access = settings.access
+    _LOG.info(
+        "resolver.starting",
+        cluster=settings.cluster,
+        allow_attach=settings.allow_attach,
+        allow_private=access.allow_private,
+        allowed_hosts=list(access.allowed_hosts),
+        hosts_folder=str(access.hosts_folder or ""),
+        credentials=[str(path) for path in ((access.config,) if access.config else access.default_configs)],
+    )
     state = _State()
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(
@@ -52,12 +63,21 @@ async def run(settings: Settings, stop: asyncio.Event, ready: asyncio.Event) -> 
                 why_not_ready=state.why_not_ready,
             )
         )
-        client = await stack.enter_async_context(RegistryClient(settings.registries))
+        secrets = await _open_pull_secrets(settings, stack)
+        client = await stack.enter_async_context(RegistryClient(access, credentials=secrets))
+        metrics.watch_registries(client.traffic)
         connection = await stack.enter_async_context(connected(settings.bus, stop, "resolver"))
         if connection is None:
             return
         state.connection = connection
         await _serve(settings, connection, _make_work(settings, connection, client, metrics), metrics, stop, ready)
+
+
+async def _open_pull_secrets(settings: Settings, stack: contextlib.AsyncExitStack) -> PullSecrets | None:
+    if settings.pull_secrets is None:
+        return None
+    cluster = await stack.enter_async_context(Client(settings.pull_secrets.access, user_agent="nodeworthy-resolver"))
+    return PullSecrets(cluster, settings.pull_secrets.namespaces, time.monotonic)
 
 
 class _State:
@@ -86,7 +106,7 @@ def _make_work(settings: Settings, connection: Connection, client: RegistryClien
     admission = Admission(bounds.lookups_per_registry)
     looking: Flights[ResolveReply] = Flights(most=bounds.lookups, failure_seconds=lifetimes.failure)
     writing: Flights[AttachReply] = Flights(most=bounds.lookups, failure_seconds=0)
-    lookups = Lookups(Resources(client, cache, admission, metrics, time.time), looking, settings)
+    lookups = Lookups(Resources(client, cache, store, admission, metrics, time.time), looking, settings)
     attachments = Attachments(client, cache, admission, writing, is_allowed=settings.allow_attach)
     resolve = partial(handle_resolve, lookups=lookups, metrics=metrics)
     attach = partial(handle_attach, attachments=attachments, metrics=metrics)

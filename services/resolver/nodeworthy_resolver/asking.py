@@ -47,12 +47,21 @@ class AskedStore:
     What the cache answers in full must be answered although the registry is down and all its places are taken.
     """
 
-    def __init__(self, reference: Reference, client: RegistryClient, admission: Admission) -> None:
+    def __init__(
+        self,
+        reference: Reference,
+        client: RegistryClient,
+        admission: Admission,
+        before: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """``before`` is called before the first question, and may raise what stops it."""
+        self._before = before
         self._reference = reference
         self._client = client
         self._admission = admission
         self._place = contextlib.ExitStack()
         self._store: RegistryStore | None = None
+        self._resolved: Content | None = None
         self.is_down = False
         """Whether the registry could not be reached, or would not serve, for at least one question."""
 
@@ -79,8 +88,10 @@ class AskedStore:
         return self._store
 
     async def resolve(self, target: str) -> Content:
-        """The manifest that a tag or digest names."""
-        return await self._ask(lambda store: store.resolve(target))
+        """The manifest that a tag or digest names; what a tag named is not read again by its digest."""
+        if self._resolved is None or self._resolved.digest != target:
+            self._resolved = await self._ask(lambda store: store.resolve(target))
+        return self._resolved
 
     async def read_digest(self, target: str) -> Digest:
         """The digest of what a tag or digest names now."""
@@ -99,6 +110,8 @@ class AskedStore:
         return await self._ask(lambda store: store.list_referrers(subject, artifact_type))
 
     async def _ask(self, question: Callable[[RegistryStore], Awaitable[_Result]]) -> _Result:
+        if self._before is not None and self._store is None:
+            await self._before()
         try:
             return await question(self.open())
         except (RegistryUnreachableError, RegistryBusyError):

@@ -6,14 +6,17 @@ checked on every read, against corruption and against a key whose content belong
 a format that is known, speaks of the very digest, reference or repository of its key, names artifacts of that subject only,
 and is not from the future. An entry that fails counts as absent, is told, and is overwritten by what the registry says.
 
-The cache is a convenience: where the bus does not answer, registries are asked. Three kinds of entries:
+The cache is a convenience: where the bus does not answer, registries are asked. The kinds of entries:
 
 ``sha256-<hex>``
     what the bytes of a digest say, the same in every repository; for ever.
 ``tag-<hex of host/repository:tag>``
-    the digest that the tag had; a minute.
+    the digest that the tag had; believed for a minute, and kept for a day, for the case that the registry is down, and to
+    tell what a tag lost that moved.
 ``tag-<hex of host/repository@digest>``
     the artifact attached to the digest in that repository; an hour, or five minutes where there was none.
+``tag-<hex of turn QUESTION>``
+    somebody asks a registry that question just now (:mod:`nodeworthy_resolver.turns`); some seconds.
 
 A writer names the revision that it saw before it asked the registry. So an answer that was under way while an artifact was
 attached (which removes the entry) never covers what came after it.
@@ -81,17 +84,18 @@ class ImageCache:
         kept = await self._read(search_key(repository, digest), SearchRecord)
         return self._checked(kept, lambda record: is_search_of(record, repository, digest))
 
-    async def write(self, kept: Kept[_Record], record: _Record, *, seconds: float | None) -> None:
+    async def write(self, kept: Kept[_Record], record: _Record, *, seconds: float | None) -> bool:
         """Put a record in the place of what was found there, unless somebody else did; ``seconds`` until the bus drops it.
 
-        Neither a conflict nor a bus that does not answer is an error: the answer was given, and will be asked for again.
+        Whether it is there now. Neither a conflict nor a bus that does not answer is an error: the answer was given, and
+        will be asked for again.
         """
         if kept.revision is None or seconds == 0:
-            return
+            return False
         data = payloads.encode(record)
         if len(data) > self._value_bytes:
             self._metrics.count_cache(type(record).__name__, CacheResult.TOO_LARGE)
-            return
+            return False
         lifetime = None if seconds is None else max(1, round(seconds))
         try:
             await self._store.put(Bucket.IMAGES, kept.key, data, expected=kept.revision, seconds_to_live=lifetime)
@@ -99,6 +103,9 @@ class ImageCache:
             self._metrics.count_cache(type(record).__name__, CacheResult.CONFLICT)
         except BusError as error:
             self._note_failure(type(record).__name__, error)
+        else:
+            return True
+        return False
 
     async def forget_search(self, repository: str, digest: str) -> None:
         """Remove what is known to be attached to a digest, also from under lookups that are under way.

@@ -1,6 +1,6 @@
 """Looking images up: from the cache what it holds, from registries the rest, the same question once at a time."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -9,12 +9,13 @@ import msgspec
 from nodeworthy import platforms as platform_names
 from nodeworthy.bus.images import ImageRecord, TagRecord
 from nodeworthy.bus.requests import ResolveReply, ResolveRequest
-from nodeworthy.errors import RegistryError, UsageError
+from nodeworthy.bus.store import Store
+from nodeworthy.errors import RegistryBusyError, RegistryError, RegistryUnreachableError, UsageError
 from nodeworthy.images import ImageKnowledge
 from nodeworthy.platforms import Platform
-from nodeworthy_resolver import disclosure, oci
+from nodeworthy_resolver import disclosure, moves, oci
 from nodeworthy_resolver.asking import Admission, AskedStore
-from nodeworthy_resolver.cache import ImageCache
+from nodeworthy_resolver.cache import ImageCache, Kept
 from nodeworthy_resolver.flights import Flights
 from nodeworthy_resolver.metrics import CacheResult, Metrics
 from nodeworthy_resolver.oci import Reference
@@ -22,6 +23,7 @@ from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.registry import RegistryClient
 from nodeworthy_resolver.searches import Searches
 from nodeworthy_resolver.settings import Settings
+from nodeworthy_resolver.turns import TurnOverError, turn
 
 
 class Question(NamedTuple):
@@ -39,6 +41,8 @@ class Resources:
 
     client: RegistryClient
     cache: ImageCache
+    store: Store
+    """The bus, for turns and for what others want to hear."""
     admission: Admission
     metrics: Metrics
     clock: Callable[[], float]
@@ -66,8 +70,18 @@ class Lookups:
             return await self._flights.join(question, lambda: self._look_up(question), name=name)
 
     async def _look_up(self, question: Question) -> ResolveReply:
+        if question.is_fresh:
+            return await self._look(question)
+        asked = f"{question.reference} for {', '.join(map(str, question.platforms or ())) or 'all'}"
+        async with turn(self._resources.store, asked) as mine:
+            try:
+                return await self._look(question, mine.begin)
+            except TurnOverError:
+                return await self._look(question)
+
+    async def _look(self, question: Question, before: Callable[[], Awaitable[None]] | None = None) -> ResolveReply:
         resources = self._resources
-        with AskedStore(question.reference, resources.client, resources.admission) as store:
+        with AskedStore(question.reference, resources.client, resources.admission, before) as store:
             lookup = Lookup(question, store, resources, self._settings)
             try:
                 return disclosure.fit(await lookup.run(), self._settings.bounds.reply_bytes)
@@ -83,7 +97,9 @@ class Lookup:
         self._question = question
         self._store = store
         self._resources = resources
-        self._tag_seconds = settings.lifetimes.tag
+        self._lifetimes = settings.lifetimes
+        self._moved_from: Digest | None = None
+        self._notices: tuple[str, ...] = ()
         self._searches = Searches(
             store,
             resources.cache,
@@ -102,24 +118,59 @@ class Lookup:
         else:
             digest = reference.digest
         knowledge = await self._find_knowledge(digest)
-        looked = min(looked, self._searches.looked)
-        return ResolveReply(knowledge=msgspec.structs.replace(knowledge, reference=str(reference)), looked=looked)
+        if self._moved_from is not None:
+            await self._tell_move(self._moved_from, knowledge, looked)
+        notices = (*knowledge.notices, *self._notices)
+        knowledge = msgspec.structs.replace(knowledge, reference=str(reference), notices=notices)
+        return ResolveReply(knowledge=knowledge, looked=min(looked, self._searches.looked))
+
+    async def _tell_move(self, before: Digest, knowledge: ImageKnowledge, looked: int) -> None:
+        kept = await self._resources.cache.read_image(before)
+        if kept.record is not None:
+            reference = str(self._question.reference)
+            await moves.tell(self._resources.store, reference, kept.record.knowledge, knowledge, looked)
 
     async def _find_digest(self, reference: Reference) -> tuple[Digest, int]:
         """What the tag names, and when the registry said so."""
         name = str(reference)
         kept = await self._resources.cache.read_tag(name)
-        if kept.record is not None and not self._question.is_fresh and kept.age < self._tag_seconds:
+        if kept.record is not None and not self._question.is_fresh and kept.age < self._lifetimes.tag:
             self._resources.metrics.count_cache(TagRecord.__name__, CacheResult.HIT)
             return Digest(kept.record.digest), kept.record.looked
         self._resources.metrics.count_cache(
             TagRecord.__name__, CacheResult.EXPIRED if kept.record else CacheResult.MISS
         )
         looked = int(self._resources.clock())
-        digest = await self._store.read_digest(reference.tag)
+        try:
+            digest = await self._ask_tag(reference.tag, is_new=kept.record is None)
+        except (RegistryUnreachableError, RegistryBusyError) as error:
+            return self._stand_in(kept, error)
         record = TagRecord(reference=name, digest=digest, looked=looked)
-        await self._resources.cache.write(kept, record, seconds=self._tag_seconds)
+        seconds = max(self._lifetimes.tag, self._lifetimes.stale)
+        is_written = await self._resources.cache.write(kept, record, seconds=seconds)
+        if is_written and kept.record is not None and kept.record.digest != digest:
+            self._moved_from = Digest(kept.record.digest)  # whoever wrote it tells, so that one resolver does
         return digest, looked
+
+    async def _ask_tag(self, tag: str, *, is_new: bool) -> Digest:
+        """What a tag names now.
+
+        One that was asked before mostly names the same, and the HEAD that finds out counts against no limit. A new one's
+        manifest has to be read in any case: one request in place of two.
+        """
+        return (await self._store.resolve(tag)).digest if is_new else await self._store.read_digest(tag)
+
+    def _stand_in(self, kept: Kept[TagRecord], error: RegistryError) -> tuple[Digest, int]:
+        """What the tag named before, while its registry is down; that it may have moved is told."""
+        record = kept.record
+        if record is None or self._question.is_fresh or kept.age >= self._lifetimes.stale:
+            raise error
+        self._resources.metrics.count_cache(TagRecord.__name__, CacheResult.STALE)
+        self._notices = (
+            f"the registry cannot be asked what the tag names now; it named this {kept.age:.0f} s ago",
+            str(error),
+        )
+        return Digest(record.digest), record.looked
 
     async def _find_knowledge(self, digest: Digest) -> ImageKnowledge:
         kept = await self._resources.cache.read_image(digest)

@@ -1,11 +1,14 @@
 """What the resolver counts, in a registry of metrics of its own: several services run in one process."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from nodeworthy.web import RepliesCollector
+from nodeworthy_resolver.oci.registry.traffic import Traffic
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The exposition format that :meth:`Metrics.expose` writes (Prometheus documentation, "Exposition formats")."""
@@ -38,6 +41,29 @@ _KINDS = {  # a record's name to what a person calls it
 }
 
 
+class TrafficCollector(Collector):
+    """What registries were asked, read when somebody looks."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics as they are now; Prometheus's own name for the method."""
+        name, traffic = "nodeworthy_resolver_registry", self._traffic
+        requests = CounterMetricFamily(f"{name}_requests", "Requests to registries", labels=("method", "outcome"))
+        for labels, count in sorted(traffic.requests.items()):
+            requests.add_metric(labels, count)
+        waits = CounterMetricFamily(f"{name}_wait_seconds", "Waits before a request is sent again", labels=("reason",))
+        for reason, seconds in sorted(traffic.waits.items()):
+            waits.add_metric((reason,), seconds)
+        yield from (requests, waits)
+        held = "Requests that were not sent, since the registry asked to be left alone"
+        yield CounterMetricFamily(f"{name}_held_back", held, value=traffic.held_back)
+        yield GaugeMetricFamily(f"{name}_paused", "Registries that are left alone now", value=traffic.paused)
+        left = "Smallest part of a rate limit that any registry says is left; 1 where none has one"
+        yield GaugeMetricFamily(f"{name}_rate_limit_left_ratio", left, value=traffic.lowest_left)
+
+
 class Metrics:
     """The resolver's metrics. No label holds a name of an image or a registry: their number has no bound."""
 
@@ -62,6 +88,10 @@ class Metrics:
         """Show what others count: replies by outcome, and the lookups under way."""
         self.registry.register(RepliesCollector("resolver", replies))
         self.lookups.set_function(lookups)
+
+    def watch_registries(self, traffic: Traffic) -> None:
+        """Show what registries were asked, and how they hold us back."""
+        self.registry.register(TrafficCollector(traffic))
 
     def count_cache(self, kind: str, result: CacheResult) -> None:
         """Count one use of the cache for a record of this name."""

@@ -16,3 +16,10 @@ class SearchRecord(Message, frozen=True, kw_only=True):
     search: ArtifactSearch
     looked: int
     """Unix time in seconds when the registry was asked."""
+
+
+class TurnRecord(Message, frozen=True, kw_only=True):
+    """Bucket ``images``, key ``tag-<hex>`` of ``turn QUESTION``, for seconds: a resolver asks a registry, or just did."""
+
+    question: str
+    is_over: bool = False

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.errors import UsageError
+from nodeworthy.kubernetes.access import Access
+from nodeworthy.kubernetes.config import find_access
 from nodeworthy.processes import read_port
-from nodeworthy_resolver.oci import RegistryAccess, default_config
+from nodeworthy_resolver.oci import RegistryAccess, default_configs
+from nodeworthy_resolver.oci.access import KUBELET_CONFIGS
 
 MAX_TAG_SECONDS = 3600.0
 """Whoever moves a tag waits this long for a new answer; more than an hour is a mistake in the unit."""
@@ -28,7 +33,7 @@ class Lifetimes:
     failure: float = 5.0
     """That a registry failed: long enough for a crowd of callers, short enough that a retry by hand is a real one."""
     stale: float = 24 * 3600.0
-    """How long an artifact is still named, with a notice, while the registry cannot be asked for a newer one."""
+    """How long a tag and an artifact are still named, with a notice, while the registry cannot be asked for newer ones."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,14 @@ class Bounds:
 
 
 @dataclass(frozen=True)
+class PullSecretSettings:
+    """Whose image pull secrets are used."""
+
+    access: Access
+    namespaces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Settings:
     """One resolver."""
 
@@ -57,10 +70,16 @@ class Settings:
     """The cluster's name on the bus."""
     bus: ConnectionSettings = field(default_factory=ConnectionSettings)
     registries: RegistryAccess = field(default_factory=RegistryAccess)
-    """How registries are reached, and the docker configuration file with the credentials for them."""
+    """How registries are reached, and where the credentials for them are; :attr:`access` is what counts."""
     allow_attach: bool = False
     """Whether ``attach`` is carried out. Everybody on the bus may ask, and the credentials are the resolver's: with this on,
     whoever may publish to the subject decides what images declare."""
+    allow_private: bool | None = None
+    """Whether registries may have private and loopback addresses. ``None``: where the bus is on this machine's loopback,
+    since who asks there could connect to them without us; not where it is shared. A bus that is on loopback only as the near
+    end of a tunnel or of a leaf node is shared: there say no."""
+    pull_secrets: PullSecretSettings | None = None
+    """Image pull secrets of a cluster that are used beside the docker configuration; off unless namespaces are named."""
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     bounds: Bounds = field(default_factory=Bounds)
     stop_seconds: float = 3.0
@@ -69,6 +88,24 @@ class Settings:
     """Where /healthz, /readyz and /metrics are; 0 takes a free port, ``None`` serves none."""
     http_host: str = "127.0.0.1"
     """In a pod 0.0.0.0, since the kubelet asks from outside; nothing there is secret."""
+
+    @property
+    def access(self) -> RegistryAccess:
+        """How registries are reached on behalf of whoever asks on the bus."""
+        allow_private = _is_local(self.bus.servers) if self.allow_private is None else self.allow_private
+        return replace(self.registries, allow_private=allow_private, names_files=False)
+
+
+def _is_local(servers: tuple[str, ...]) -> bool:
+    hosts = [urlsplit(server).hostname or "" for server in servers]
+    return all(host == "localhost" or (host and _is_loopback(host)) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def read_settings(environment: Mapping[str, str], home: Path) -> Settings:
@@ -92,6 +129,8 @@ def read_settings(environment: Mapping[str, str], home: Path) -> Settings:
         cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
         registries=_registries(given, home),
         allow_attach=_switch(given, "NODEWORTHY_ALLOW_ATTACH") or False,
+        allow_private=_switch(given, "NODEWORTHY_ALLOW_PRIVATE"),
+        pull_secrets=_pull_secrets(given, home),
         lifetimes=lifetimes,
         http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
@@ -101,14 +140,27 @@ def read_settings(environment: Mapping[str, str], home: Path) -> Settings:
 def _registries(given: Mapping[str, str], home: Path) -> RegistryAccess:
     config = given.get("NODEWORTHY_REGISTRY_CONFIG")
     certificates = given.get("NODEWORTHY_CA_FILE")
-    hosts = given.get("NODEWORTHY_PLAIN_HTTP_HOSTS", "")
+    hosts = given.get("NODEWORTHY_HOSTS_DIR")
     return RegistryAccess(
         plain_http=_switch(given, "NODEWORTHY_PLAIN_HTTP"),
-        plain_http_hosts=tuple(host.strip() for host in hosts.split(",") if host.strip()),
-        config=Path(config) if config else default_config(given, home),
+        plain_http_hosts=_names(given, "NODEWORTHY_PLAIN_HTTP_HOSTS"),
+        config=Path(config) if config else None,
+        default_configs=default_configs(given, home, others=KUBELET_CONFIGS),
         certificates=Path(certificates) if certificates else None,
+        hosts_folder=Path(hosts) if hosts else None,
+        private_hosts=_names(given, "NODEWORTHY_PRIVATE_HOSTS"),
+        allowed_hosts=_names(given, "NODEWORTHY_ALLOWED_HOSTS"),
         proxies=_proxies(given),
     )
+
+
+def _names(given: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in given.get(name, "").split(",") if part.strip())
+
+
+def _pull_secrets(given: Mapping[str, str], home: Path) -> PullSecretSettings | None:
+    namespaces = _names(given, "NODEWORTHY_PULL_SECRET_NAMESPACES")
+    return PullSecretSettings(find_access(given, home), namespaces) if namespaces else None
 
 
 def _proxies(given: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodeworthy import platforms
-from nodeworthy.images import ImageKnowledge, PlatformImage
+from nodeworthy.images import ArtifactKind, ImageKnowledge, PlatformImage
 from nodeworthy.platforms import Platform
 from nodeworthy.verdicts.nodes import NodeFacts
 from nodeworthy.verdicts.records import Effect, Finding, Layer, Origin, State, Sureness
@@ -60,7 +60,17 @@ def _hold(
             _names(candidates),
             settle="facts that hold the set system.architecture, written by: nodeworthy features -o json",
         )
+    if image is not None and image.kind in {ArtifactKind.HELM, ArtifactKind.WASM} and image.platform is None:
+        return _finding("platform-free", State.MET, f"none: it is {image.kind.phrase}", str(node.platform))
     if image is None or image.platform is None:
+        if image is not None and image.kind is ArtifactKind.SIF:
+            return _finding(
+                "image-platform-unknown",
+                State.UNKNOWN,
+                "the architecture in the file's header",
+                str(node.platform),
+                settle="a look at the file itself: singularity pull FILE.sif oras://IMAGE, nodeworthy check FILE.sif",
+            )
         return _finding(
             "image-platform-unknown",
             State.UNKNOWN,

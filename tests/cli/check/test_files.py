@@ -24,13 +24,13 @@ def test_an_archive_is_checked_like_the_folder_that_it_was(
     nodeworthy("spec", "attach", layout("app", "amd64", "arm64"), "spec.yaml", code=0)
     with tarfile.open(tmp_path / "app.tar", mode) as archive:  # type: ignore[call-overload] # one of the two modes
         archive.add(tmp_path / "app", ".")
-    for name, code in (("both", 0), ("none", 1), ("blind", 3)):
+    for name, code in (("both", 0), ("none", 1)):
         nodeworthy("check", "oci-archive:app.tar", "--on", f"{name}.json", code=code)
     nodeworthy("check", "oci-archive:app.tar:latest", "--on", "both.json", code=0)
     assert "no image tagged 'v9'" in nodeworthy("check", "oci-archive:app.tar:v9", "--on", "both.json", code=2).stderr
     shown = nodeworthy("spec", "show", "oci-archive:app.tar", code=0).stdout
     assert shown == (tmp_path / "spec.yaml").read_text()
-    assert "oci-archive:app.tar" in nodeworthy("check", "./app.tar", "--on", "both.json", code=2).stderr
+    assert "oci-archive:./app.tar" in nodeworthy("check", "./app.tar", "--on", "both.json", code=2).stderr
 
 
 @pytest.mark.usefixtures("folder")

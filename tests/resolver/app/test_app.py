@@ -164,7 +164,7 @@ async def test_metrics_show_what_registries_were_asked_and_that_one_wants_to_be_
             with pytest.raises(RegistryError):
                 await reader.look(faulty.name)
         text = await until(settings, 200, "/metrics")
-    assert 'nodeworthy_resolver_registry_requests_total{method="HEAD",outcome="429"} 1.0' in text
+    assert 'nodeworthy_resolver_registry_requests_total{method="GET",outcome="429"} 1.0' in text
     assert "nodeworthy_resolver_registry_paused 1.0" in text
     assert "nodeworthy_resolver_registry_held_back_total 1.0" in text
     assert "nodeworthy_resolver_registry_rate_limit_left_ratio 1.0" in text
@@ -213,7 +213,7 @@ async def test_telling_it_to_stop_ends_it_soon_even_when_a_registry_is_frozen(
         await release.wait()
         return web.Response(status=404)
 
-    faulty.script("HEAD", "manifests/v1", freeze)
+    faulty.script("GET", "manifests/v1", freeze)
     resolver = await start()
     waiting = asyncio.create_task(reader.look(faulty.name, seconds=1), name="caller")
     await asked.wait()

@@ -55,7 +55,7 @@ async def test_many_who_ask_at_once_are_one_question_to_the_registry(
     async with asyncio.TaskGroup() as group:
         callers = [group.create_task(replica(faulty.name)) for _ in range(50)]
     assert len({id(caller.result()) for caller in callers}) == 1
-    assert len(faulty.asked("HEAD", "manifests/v1")) == 1
+    assert len(faulty.asked("GET", "manifests/v1")) == 1
 
 
 @pytest.mark.usefixtures("declared")
@@ -232,7 +232,7 @@ async def test_a_frozen_registry_takes_a_bounded_number_of_places_and_no_others(
 
     other_host.tags["v1"] = build.image()
     for tag in ("v1", "v2"):
-        faulty.script("HEAD", f"manifests/{tag}", freeze)
+        faulty.script("GET", f"manifests/{tag}", freeze)
     async with asyncio.TaskGroup() as group:
         frozen = [group.create_task(not_found(replica, f"{faulty.host}/team/app:{tag}")) for tag in ("v1", "v2")]
         await both.wait()
@@ -257,7 +257,7 @@ async def test_many_who_ask_a_frozen_registry_the_same_leave_places_for_others(
         return web.Response(status=404)
 
     other_host.tags["v1"] = build.image()
-    faulty.script("HEAD", "manifests/v1", freeze)
+    faulty.script("GET", "manifests/v1", freeze)
     async with asyncio.TaskGroup() as group:
         frozen = [group.create_task(not_found(replica, faulty.name)) for _ in range(2)]
         await asked.wait()

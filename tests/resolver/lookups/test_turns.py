@@ -52,14 +52,14 @@ async def test_a_failure_of_one_ends_its_turn_and_the_other_asks_for_itself(
         await release.wait()
         return web.Response(status=404)
 
-    faulty.script("HEAD", "manifests/v1", wait)
+    faulty.script("GET", "manifests/v1", wait)
     first = asyncio.create_task(open_replica()(faulty.name))
     await asked.wait()
     second = asyncio.create_task(open_replica()(faulty.name))
     release.set()
     results = await asyncio.gather(first, second, return_exceptions=True)
     assert [type(result) for result in results] == [ImageNotFoundError] * 2
-    assert len(faulty.asked("HEAD", "manifests/v1")) == 2
+    assert len(faulty.asked("GET", "manifests/v1")) == 2
 
 
 async def test_a_turn_is_had_by_one_and_then_by_the_next(bus: Store) -> None:

@@ -1,5 +1,6 @@
 """What attaching writes, byte by byte, and where."""
 
+import base64
 import json
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -57,6 +58,7 @@ async def test_the_artifact_is_the_one_that_nfd_documents(build: "Builder", tmp_
                 "digest": compute(build.spec),
                 "size": len(build.spec),
                 "annotations": {"org.opencontainers.image.title": "image-compatibility-spec.yaml"},
+                "data": base64.b64encode(build.spec).decode(),
             }
         ],
         "subject": {"mediaType": image.media_type, "digest": image.digest, "size": len(image.data)},

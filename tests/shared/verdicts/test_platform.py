@@ -2,7 +2,7 @@ import pytest
 
 from nodeworthy import platforms
 from nodeworthy.features import FeatureSet, Snapshot
-from nodeworthy.images import ImageKnowledge, PlatformImage
+from nodeworthy.images import ArtifactKind, ImageKnowledge, PlatformImage
 from nodeworthy.verdicts import Effect, Layer, NodeFacts, State
 from nodeworthy.verdicts.platform import PlatformChoice, choose_image
 
@@ -213,3 +213,18 @@ def test_of_two_claims_about_the_level_the_higher_one_is_held_against_the_node()
     lying = PlatformImage("sha256:0", platforms.parse("linux/amd64"), platforms.parse("linux/amd64/v3"))
     found = choose_image(ImageKnowledge("r", "sha256:i", "index", (lying,)), node(flags={"X86_64_V1"})).finding
     assert (found.state, found.expected) == (State.UNMET, "linux/amd64/v3")
+
+
+@pytest.mark.parametrize("kind", [ArtifactKind.HELM, ArtifactKind.WASM])
+def test_what_has_no_platform_leaves_the_answer_to_what_is_declared(kind: ArtifactKind) -> None:
+    artifact = PlatformImage("sha256:a", kind=kind)
+    finding = choose_image(ImageKnowledge("app", "sha256:a", "", (artifact,)), node()).finding
+    assert (finding.code, finding.state) == ("platform-free", State.MET)
+    assert kind.phrase in finding.expected
+
+
+def test_a_singularity_file_in_a_registry_stays_unknown_and_says_what_settles_it() -> None:
+    artifact = PlatformImage("sha256:a", kind=ArtifactKind.SIF)
+    finding = choose_image(ImageKnowledge("app", "sha256:a", "", (artifact,)), node()).finding
+    assert finding.state is State.UNKNOWN
+    assert "nodeworthy check FILE.sif" in finding.settle

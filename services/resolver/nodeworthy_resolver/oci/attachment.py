@@ -4,6 +4,7 @@ An OCI image manifest 1.1 with NFD's artifact type, an empty config, the documen
 subject. The document is not judged here.
 """
 
+import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +21,15 @@ from nodeworthy_resolver.oci.children import Child
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.entries import entry_of
 from nodeworthy_resolver.oci.manifests import EMPTY, EMPTY_DATA, IMAGE_MANIFEST, Descriptor, Manifest
-from nodeworthy_resolver.oci.reference import LayoutReference, Reference
+from nodeworthy_resolver.oci.reference import AnyReference
 from nodeworthy_resolver.oci.referrers import MAX_SPEC_BYTES
-from nodeworthy_resolver.oci.store import Via, WritableStore
+from nodeworthy_resolver.oci.store import ContentStore, Via, WritableStore
 
 _TITLE = "org.opencontainers.image.title"
 """The annotation under which ``oras pull`` writes a layer to a file."""
+
+MAX_EMBEDDED_BYTES = 8 * 1024
+"""Documents up to here stand in the manifest too, which saves each reader a request; most have one or two kilobytes."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Attached:
 
 async def attach(
     store: WritableStore,
-    reference: Reference | LayoutReference,
+    reference: AnyReference,
     spec: bytes,
     *,
     platforms: Literal["all"] | Sequence[Platform] | None,
@@ -58,9 +62,13 @@ async def attach(
     """
     if not 0 < len(spec) <= MAX_SPEC_BYTES:
         raise UsageError(f"{title} cannot be attached", why=f"it has {len(spec)} bytes, not 1 to {MAX_SPEC_BYTES}")
-    subjects = await _find_subjects(store, reference, platforms)
+    subjects = await find_subjects(store, reference, platforms)
     layer = Descriptor(
-        media_type=SPEC_MEDIA_TYPE, digest=digests.compute(spec), size=len(spec), annotations={_TITLE: title}
+        media_type=SPEC_MEDIA_TYPE,
+        digest=digests.compute(spec),
+        size=len(spec),
+        annotations={_TITLE: title},
+        data=base64.b64encode(spec).decode() if len(spec) <= MAX_EMBEDDED_BYTES else None,
     )
     empty = Descriptor(media_type=EMPTY, digest=digests.compute(EMPTY_DATA), size=len(EMPTY_DATA))
     await store.write_blob(EMPTY_DATA, manifests.digest_of(empty))
@@ -91,7 +99,7 @@ def build_manifest(subject: Descriptor, config: Descriptor, layer: Descriptor, c
         "mediaType": IMAGE_MANIFEST,
         "artifactType": ARTIFACT_TYPE,
         "config": entry_of(config),
-        "layers": [entry_of(layer)],
+        "layers": [entry_of(layer) | ({"data": layer.data} if layer.data else {})],
         "subject": {"mediaType": subject.media_type, "digest": subject.digest, "size": subject.size},
         "annotations": {CREATED: format_moment(created)},
     }
@@ -105,11 +113,17 @@ def format_moment(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-async def _find_subjects(
-    store: WritableStore,
-    reference: Reference | LayoutReference,
+async def find_subjects(
+    store: ContentStore,
+    reference: AnyReference,
     platforms: Literal["all"] | Sequence[Platform] | None,
 ) -> tuple[Child, ...]:
+    """What the reference resolves to, or the children of the index that platforms take.
+
+    Raises:
+        UsageError: there is no image for a platform.
+        NodeworthyError: the store cannot be read.
+    """
     root = await store.resolve(reference.target)
     document = manifests.parse_manifest(root.data, root.media_type, str(reference))
     if platforms is None:
@@ -130,7 +144,7 @@ def _distinct(offered: Sequence[Child]) -> tuple[Child, ...]:
 
 
 async def _choose(
-    store: WritableStore, reference: Reference | LayoutReference, offered: Sequence[Child], wanted: Sequence[Platform]
+    store: ContentStore, reference: AnyReference, offered: Sequence[Child], wanted: Sequence[Platform]
 ) -> tuple[Child, ...]:
     chosen, homeless = await children.choose_children(store, offered, wanted)
     if homeless or not chosen:

@@ -1,4 +1,4 @@
-"""Entries of an index that is kept by several writers: added without touching what others wrote; pure.
+"""Entries of an index that is kept by several writers: added and removed without touching what others wrote; pure.
 
 An index is changed as the JSON that it is, so that fields nobody here knows survive.
 """
@@ -19,6 +19,13 @@ def add_entry(index: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any] | 
     if any(isinstance(other, dict) and other.get("digest") == entry["digest"] for other in entries):
         return None
     return index | {"manifests": [*entries, entry]}
+
+
+def remove_entry(index: dict[str, Any], digest: str) -> dict[str, Any] | None:
+    """The index without the entries of a digest; ``None`` if it has none."""
+    entries = index.get("manifests") or []
+    left = [entry for entry in entries if not (isinstance(entry, dict) and entry.get("digest") == digest)]
+    return None if len(left) == len(entries) else index | {"manifests": left}
 
 
 def entry_of(descriptor: Descriptor) -> dict[str, Any]:

@@ -4,6 +4,7 @@ The shapes are those of the OCI image specification 1.1 (manifest.md, image-inde
 Docker's schema 2, which has the same fields. What is not needed here is not looked at.
 """
 
+import base64
 import re
 from typing import Annotated, Any, TypeVar
 
@@ -65,6 +66,8 @@ class Descriptor(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     artifact_type: str | None = None
     annotations: dict[str, str] | None = None
     platform: ClaimedPlatform | None = None
+    data: Any = None
+    """The content itself in base64, for content of a few bytes (image specification, "Descriptor"); never trusted."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,6 +262,18 @@ def parse_config(data: bytes, source: str) -> ImageConfig:
     return ImageConfig(
         platform=platform, has_variant=bool(config.variant), environment=tuple(section.environment or ())
     )
+
+
+def embedded(descriptor: Descriptor) -> bytes | None:
+    """The content that a descriptor carries itself; ``None``: none, or other content than it promises, so fetch it."""
+    if not isinstance(descriptor.data, str) or len(descriptor.data) > MAX_MANIFEST_BYTES:
+        return None
+    digest = digests.parse_digest(descriptor.digest)
+    try:
+        data = base64.b64decode(descriptor.data, validate=True)
+    except ValueError:
+        return None
+    return data if len(data) == descriptor.size and digest is not None and digests.is_of(digest, data) else None
 
 
 def verify(data: bytes, digest: Digest, source: str, *, size: int | None = None) -> bytes:

@@ -1,13 +1,16 @@
-"""Names of images: ``[HOST[:PORT]/]NAME[:TAG][@DIGEST]`` in a registry, ``oci:FOLDER[:TAG|@DIGEST]`` in a layout folder.
+"""Names of images: ``[HOST[:PORT]/]NAME[:TAG][@DIGEST]`` in a registry, and on disk.
 
-The short forms are Docker's, since that is what people type: ``nginx`` is ``docker.io/library/nginx:latest``. What
-Docker takes and surely nobody means (an upper-case "host" without a dot, the id of a local image) is refused with the
-reason. The grammar is the one of the distribution project's reference package, the tag's and the name's limits are the
-distribution specification's.
+There: ``oci:FOLDER[:TAG|@DIGEST]``, a layout folder; ``oci-archive:FILE[:NAME]`` and ``docker-archive:FILE[:NAME]``,
+archives; ``FILE.sif``, a Singularity file. The short forms are Docker's, since that is what people type: ``nginx`` is
+``docker.io/library/nginx:latest``. What Docker takes and surely nobody means (an upper-case "host" without a dot, the id
+of a local image) is refused with the reason. The grammar is the one of the distribution project's reference package, the
+tag's and the name's limits are the distribution specification's.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from nodeworthy.errors import InvalidReferenceError
@@ -23,6 +26,9 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _NAME_PART = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*")
 _HOST_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _IMAGE_ID = re.compile(r"[0-9a-f]{64}")
+_ARCHIVE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+-]{0,511}")
+"""Of an image in an archive: what a name and a tag may hold."""
+_SIF_ENDING = ".sif"
 _SCHEME = re.compile(r"[a-z][a-z0-9+-]*://", re.IGNORECASE)
 
 _MAX_NAME = 255
@@ -81,12 +87,56 @@ class LayoutReference:
         return f"oci:{self.folder}{tag}{digest}"
 
 
+class ArchiveKind(StrEnum):
+    """How an archive keeps images; the words are those of skopeo and podman (containers-transports(5))."""
+
+    OCI = "oci-archive"
+    DOCKER = "docker-archive"
+
+
+@dataclass(frozen=True)
+class ArchiveReference:
+    """An image in an archive file; without name and digest the one image that it holds."""
+
+    kind: ArchiveKind
+    file: Path
+    image: str = ""
+    """A tag, or a whole name, as the archive has them."""
+    digest: Digest | None = None
+
+    @property
+    def target(self) -> str:
+        """What the archive is asked for; empty: its one image, or the one tagged ``latest``."""
+        return self.digest or self.image
+
+    def __str__(self) -> str:
+        image = f":{self.image}" if self.image else ""
+        digest = f"@{self.digest}" if self.digest else ""
+        return f"{self.kind.value}:{self.file}{image}{digest}"
+
+
+@dataclass(frozen=True)
+class SifReference:
+    """A Singularity or Apptainer image file."""
+
+    file: Path
+    target: str = ""
+    """Always empty: a file holds one image."""
+
+    def __str__(self) -> str:
+        return f"sif:{self.file}"
+
+
+AnyReference = Reference | LayoutReference | ArchiveReference | SifReference
+"""An image, wherever it lies."""
+
+
 def credentials_key(host: str) -> str:
     """The name under which ``docker login HOST`` keeps the credentials."""
     return _DOCKER_HUB_CREDENTIALS if host in _DOCKER_HUB_NAMES else host
 
 
-def parse_reference(text: str) -> Reference | LayoutReference:
+def parse_reference(text: str) -> AnyReference:
     """The image that a text names.
 
     ::
@@ -95,12 +145,17 @@ def parse_reference(text: str) -> Reference | LayoutReference:
         localhost/a                          host localhost, repository a
         host:5000/a/b:1.2@sha256:0123...     by digest
         oci:build/image:v1                   tag v1 in the layout folder build/image
+        docker-archive:app.tar:app:1         app:1 in a file that docker save wrote
+        app.sif, sif:app                     a Singularity file; in a registry app.sif needs its tag
 
     Raises:
         InvalidReferenceError: it names none; the error says which part is wrong.
     """
-    if text.startswith("oci:") and not text.startswith("oci://"):
-        return _parse_layout(text)
+    scheme, colon, rest = text.partition(":")
+    if colon and scheme in _ON_DISK and not rest.startswith("//"):
+        return _ON_DISK[scheme](text)
+    if text.endswith(_SIF_ENDING) and ":" not in text.rpartition("/")[2]:
+        return _parse_sif(text)
     if found := _SCHEME.match(text):
         raise InvalidReferenceError(
             text, f"it begins with {found[0]}", todo=f"leave that out: {text[found.end() :] or 'HOST/NAME:TAG'}"
@@ -116,15 +171,60 @@ def parse_reference(text: str) -> Reference | LayoutReference:
     return Reference(host, repository, tag if tag or digest else "latest", digest)
 
 
+def is_same_image(one: str, other: str) -> bool:
+    """Whether two texts are whole names of one image: ``app:1`` and ``docker.io/library/app:1``; a bare tag is none."""
+    if not (one and other) or not ({":", "/"} & set(one)):
+        return False
+    try:
+        first, second = parse_reference(one), parse_reference(other)
+    except InvalidReferenceError:
+        return False
+    return isinstance(first, Reference) and first == second
+
+
 def _parse_layout(text: str) -> LayoutReference:
-    name, at, end = text.removeprefix("oci:").rpartition("@")
-    # A folder's name may hold "@"; only what begins like a digest is one.
-    if not at or not end.startswith(("sha256:", "sha512:")):
-        name, at, end = text.removeprefix("oci:"), "", ""
+    name, digest = _split_digest(text)
     folder, tag = _split_tag(text, name)
     if not folder or "\0" in folder:
         raise InvalidReferenceError(text, "it names no folder", todo="oci:FOLDER[:TAG]")
-    return LayoutReference(Path(folder), tag, _parse_digest(text, end) if at else None)
+    return LayoutReference(Path(folder), tag, digest)
+
+
+def _split_digest(text: str) -> tuple[str, Digest | None]:
+    """What follows the scheme, and the digest at its end. File names may hold "@"; only what begins like a digest is one."""
+    rest = text.partition(":")[2]
+    name, at, end = rest.rpartition("@")
+    if not at or not end.startswith(("sha256:", "sha512:")):
+        return rest, None
+    return name, _parse_digest(text, end)
+
+
+def _parse_archive(text: str) -> ArchiveReference:
+    """The file ends at the first colon, as in skopeo, since a name may hold colons and slashes."""
+    kind = ArchiveKind(text.partition(":")[0])
+    rest, digest = _split_digest(text)
+    file, colon, image = rest.partition(":")
+    if not file or "\0" in file:
+        raise InvalidReferenceError(text, "it names no file", todo=f"{kind.value}:FILE[:NAME]")
+    if colon and not _ARCHIVE_NAME.fullmatch(image):
+        raise InvalidReferenceError(text, f"{image!r} is no image's name", todo=f"{kind.value}:FILE[:NAME]")
+    return ArchiveReference(kind, Path(file), image, digest)
+
+
+def _parse_sif(text: str) -> SifReference:
+    file = text.removeprefix("sif:")
+    if not file or "\0" in file:
+        raise InvalidReferenceError(text, "it names no file", todo="sif:FILE")
+    return SifReference(Path(file))
+
+
+_ON_DISK: dict[str, Callable[[str], AnyReference]] = {
+    "oci": _parse_layout,
+    "oci-archive": _parse_archive,
+    "docker-archive": _parse_archive,
+    "sif": _parse_sif,
+}
+"""Schemes of images that need no registry."""
 
 
 def _split_tag(text: str, name: str) -> tuple[str, str]:

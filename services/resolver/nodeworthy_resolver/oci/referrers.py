@@ -30,15 +30,24 @@ async def search_artifact(store: ContentStore, subject: Digest) -> ArtifactSearc
     return ArtifactSearch(state, artifact, reason, tuple(notices))
 
 
-async def _search(store: ContentStore, subject: Digest, notices: list[str]) -> tuple[Artifact | None, str]:
+async def list_artifacts(store: ContentStore, subject: Digest, notices: list[str]) -> tuple[tuple[Opened, ...], str]:
+    """Every compatibility artifact attached to ``subject``, and how the answer was found; ``notices`` gets more.
+
+    Raises:
+        NodeworthyError: it cannot be found out.
+    """
     listing = await store.list_referrers(subject, ARTIFACT_TYPE)
     notices += listing.notices
     entries, passed_over = candidates.select(listing.entries, ARTIFACT_TYPE)
     notices += passed_over
     found = await concurrency.run_all(_open(store, entry, subject, notices) for entry in entries)
-    opened = [one for one in found if one is not None]
+    return tuple(one for one in found if one is not None), listing.how
+
+
+async def _search(store: ContentStore, subject: Digest, notices: list[str]) -> tuple[Artifact | None, str]:
+    opened, how = await list_artifacts(store, subject, notices)
     if not opened:
-        return None, listing.how
+        return None, how
     best, doubts = candidates.newest(opened)
     notices += doubts
     return await _read(store, best, subject, notices), ""
@@ -100,7 +109,9 @@ async def _read(store: ContentStore, best: Opened, subject: Digest, notices: lis
         notices.append(f"{name} has {len(best.manifest.layers)} layers; only the first was read")
     if layer.media_type != SPEC_MEDIA_TYPE:
         notices.append(f"the layer of {name} has the type {layer.media_type[:100]!r} instead of {SPEC_MEDIA_TYPE}")
-    data = await store.read_blob(layer, MAX_SPEC_BYTES)
+    data = manifests.embedded(layer)
+    if data is None or len(data) > MAX_SPEC_BYTES:
+        data = await store.read_blob(layer, MAX_SPEC_BYTES)
     return Artifact(digest=best.digest, subject=subject, created=best.created, data=data)
 
 

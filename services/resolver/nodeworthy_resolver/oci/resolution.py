@@ -9,11 +9,11 @@ import msgspec
 from nodeworthy.errors import NodeworthyError
 from nodeworthy.images import ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
 from nodeworthy.platforms import Platform
-from nodeworthy_resolver.oci import candidates, children, concurrency, digests, manifests
+from nodeworthy_resolver.oci import artifact_kinds, candidates, children, concurrency, digests, manifests
 from nodeworthy_resolver.oci.children import Child
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.manifests import Descriptor, ImageConfig, Manifest
-from nodeworthy_resolver.oci.reference import LayoutReference, Reference
+from nodeworthy_resolver.oci.reference import AnyReference
 from nodeworthy_resolver.oci.referrers import search_artifact
 from nodeworthy_resolver.oci.store import Content, ContentStore
 
@@ -27,7 +27,7 @@ Search = Callable[[Digest], Coroutine[Any, Any, ArtifactSearch]]
 
 async def resolve_image(
     store: ContentStore,
-    reference: Reference | LayoutReference,
+    reference: AnyReference,
     platforms: Sequence[Platform] | None,
     *,
     search: Search | None = None,
@@ -156,6 +156,7 @@ async def _read_image(
         environment=config.environment if config else (),
         media_type=content.media_type,
         notices=_describe(manifest, config, claimed, configured),
+        kind=artifact_kinds.kind_of(manifest) if config is None else None,
     )
 
 
@@ -173,6 +174,9 @@ def configured_platform(config: ImageConfig | None, claimed: Platform | None) ->
 def _describe(
     manifest: Manifest, config: ImageConfig | None, claimed: Platform | None, configured: Platform | None
 ) -> tuple[str, ...]:
+    kind = artifact_kinds.kind_of(manifest)
+    if config is None and kind is not None:
+        return (f"it is {kind.phrase}, and no image with a platform",)
     if config is None:
         return (f"its config of type {candidates.printable(manifest.config.media_type)} is no image config",)
     if configured is None:

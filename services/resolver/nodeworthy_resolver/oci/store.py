@@ -1,7 +1,7 @@
 """What reading and writing images needs of the place where they are kept: the two protocols, and the records they speak in.
 
-Implemented twice, by :mod:`nodeworthy_resolver.oci.registry` and :mod:`nodeworthy_resolver.oci.layout`; a store is
-bound to one repository or one folder.
+Implemented by :mod:`nodeworthy_resolver.oci.registry`, :mod:`nodeworthy_resolver.oci.layout` and, for reading only, by
+:mod:`nodeworthy_resolver.oci.archive`; a store is bound to one repository, folder or file.
 """
 
 from dataclasses import dataclass
@@ -44,6 +44,14 @@ class Via(StrEnum):
     LAYOUT = "layout"
 
 
+class Removal(StrEnum):
+    """What became of an artifact that was removed; in both cases it no longer counts for its subject."""
+
+    DELETED = "deleted"
+    UNLISTED = "unlisted"
+    """Taken off the fallback tag by which alone it was found; the registry deletes nothing, and keeps its bytes."""
+
+
 class ContentStore(Protocol):
     """A repository to read from. Whatever it returns was verified; whatever it cannot verify, it raises."""
 
@@ -78,4 +86,8 @@ class WritableStore(ContentStore, Protocol):
 
     async def write_referrer(self, data: bytes, descriptor: Descriptor, subject: Digest) -> Via:
         """Keep a manifest by its digest, and see that it is found from its subject."""
+        ...
+
+    async def remove_referrer(self, digest: Digest, subject: Digest) -> Removal:
+        """Remove a manifest, and see that it is no longer listed for its subject."""
         ...

@@ -1,16 +1,23 @@
 """Archives as images: what is known of them, by whom they may be written, and what is refused."""
 
+import asyncio
+import contextlib
+import gzip
 import json
 import tarfile
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nodeworthy.errors import ImageNotFoundError, NodeworthyError, RegistryContentError
+from nodeworthy.errors import ImageNotFoundError, NodeworthyError, RegistryContentError, UsageError
 from nodeworthy.images import SearchState
 from nodeworthy.platforms import Platform
+from nodeworthy_resolver.lookups import parse_registry_reference
 from nodeworthy_resolver.oci import look_up, parse_reference
 from nodeworthy_resolver.oci.archive import members, open_archive, stream
 from nodeworthy_resolver.oci.digests import Digest, compute
@@ -289,6 +296,27 @@ async def test_a_file_that_is_not_there_is_not_found_and_a_folder_is_no_archive(
         await look_up(parse_reference(f"oci-archive:{tmp_path}/missing.tar"), None)
     with pytest.raises(NodeworthyError, match="not an ordinary file"):
         await look_up(parse_reference(f"docker-archive:{tmp_path}"), None)
+
+
+@pytest.mark.parametrize("text", ["oci-archive:/x.tar", "docker-archive:/x.tar:app:1", "/x.sif", "sif:/x"])
+def test_files_of_the_resolvers_machine_are_not_shown_to_the_bus(text: str) -> None:
+    with pytest.raises(UsageError, match="is not asked"):
+        parse_registry_reference(text)
+
+
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 4095), st.binary(min_size=1, max_size=4)), max_size=4),
+    is_compressed=st.booleans(),
+)
+def test_a_damaged_archive_is_read_or_refused(changes: list[tuple[int, bytes]], *, is_compressed: bool) -> None:
+    data = bytearray(gzip.compress(CRANE.read_bytes()) if is_compressed else CRANE.read_bytes())
+    for place, new in changes:
+        data[place % len(data) : place % len(data) + len(new)] = new
+    with tempfile.NamedTemporaryFile() as file, contextlib.suppress(NodeworthyError):
+        file.write(data)
+        file.flush()
+        known = asyncio.run(look_up(parse_reference(f"docker-archive:{file.name}"), None))
+        assert len(known.images) == 1
 
 
 async def test_only_configs_are_read_from_what_docker_save_wrote() -> None:

@@ -1,5 +1,6 @@
 import io
 import tarfile
+from typing import Literal
 
 import pytest
 from hypothesis import example, given
@@ -12,7 +13,11 @@ NAMES = st.text(
 )
 
 
-def header_of(name: str, size: int, form: int) -> bytes:
+Form = Literal[0, 1]
+"""POSIX ustar, GNU."""
+
+
+def header_of(name: str, size: int, form: Form) -> bytes:
     entry = tarfile.TarInfo(name)
     entry.size = size
     return entry.tobuf(form)[-512:]
@@ -20,7 +25,7 @@ def header_of(name: str, size: int, form: int) -> bytes:
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT])
 @pytest.mark.parametrize("size", [0, 1, 8**11 - 1])
-def test_what_another_writer_wrote_is_read(form: int, size: int) -> None:
+def test_what_another_writer_wrote_is_read(form: Form, size: int) -> None:
     name = "blobs/sha256/" + "a" * 64
     header = parse_header(header_of(name, size, form))
     assert (header.name, header.size, header.kind) == (name, size, b"0")

@@ -1,53 +1,34 @@
-"""The layout folder's side of a content store.
+"""The layout folder's side of a content store that can be written to."""
 
-The methods are coroutines because a registry's are; the files are small and local, so they are read in place.
-"""
-
+import json
 from pathlib import Path
 from typing import Any
 
 from nodeworthy.errors import ImageNotFoundError, RegistryContentError
+from nodeworthy_resolver.oci import digests
 from nodeworthy_resolver.oci.digests import Digest
-from nodeworthy_resolver.oci.entries import add_entry, entry_of
-from nodeworthy_resolver.oci.layout import blobs, manifests, referrers
-from nodeworthy_resolver.oci.manifests import Descriptor, digest_of
-from nodeworthy_resolver.oci.store import Content, Listing, Via
+from nodeworthy_resolver.oci.entries import add_entry, entry_of, remove_entry
+from nodeworthy_resolver.oci.layout import blobs, manifests
+from nodeworthy_resolver.oci.layout.files import FolderFiles
+from nodeworthy_resolver.oci.layout.reader import LayoutReader
+from nodeworthy_resolver.oci.manifests import INDEX_TYPES, MAX_MANIFEST_BYTES, Descriptor, digest_of
+from nodeworthy_resolver.oci.store import Removal, Via
 
 
-class LayoutStore:
+class LayoutStore(LayoutReader):
     """One folder with the OCI image layout; a content store that can be written to."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__(FolderFiles(folder))
         self._folder = folder
-
-    @property
-    def name(self) -> str:
-        """The folder, as a reference names it."""
-        return f"oci:{self._folder}"
-
-    async def resolve(self, target: str) -> Content:
-        """The manifest that a tag, a digest or, in a folder with one image, nothing names."""
-        return manifests.resolve(self._folder, target)
-
-    async def read_manifest(self, digest: Digest) -> Content:
-        """The manifest or index with this digest."""
-        return manifests.read_manifest(self._folder, digest)
-
-    async def read_blob(self, descriptor: Descriptor, limit: int) -> bytes:
-        """The blob, of at most ``limit`` bytes."""
-        return blobs.read_blob(self._folder, digest_of(descriptor), limit, size=descriptor.size)
-
-    async def list_referrers(self, subject: Digest, artifact_type: str) -> Listing:  # noqa: ARG002 # a folder filters nothing
-        """Every manifest of the folder that refers to ``subject``."""
-        return referrers.list_referrers(self._folder, subject)
 
     async def write_blob(self, data: bytes, digest: Digest) -> None:
         """Write a blob; the same bytes again change nothing, and a damaged file is replaced."""
-        manifests.read_index(self._folder)  # not a layout: say so before anything is written
+        manifests.read_index(self._files)  # not a layout: say so before anything is written
         try:
-            blobs.read_blob(self._folder, digest, len(data))
+            blobs.read_blob(self._files, digest, len(data))
         except (ImageNotFoundError, RegistryContentError):
-            blobs.write_file(blobs.blob_path(self._folder, digest), data)
+            blobs.write_file(self._path(digest), data)
 
     async def write_referrer(self, data: bytes, descriptor: Descriptor, subject: Digest) -> Via:  # noqa: ARG002 # in the manifest
         """Write the manifest and list it in the folder's index without a tag, as oras does."""
@@ -56,5 +37,40 @@ class LayoutStore:
         def change(index: dict[str, Any]) -> dict[str, Any] | None:
             return add_entry(index, entry_of(descriptor))
 
-        manifests.add_entry(self._folder, change)
+        manifests.change_index(self._folder, change)
         return Via.LAYOUT
+
+    async def remove_referrer(self, digest: Digest, subject: Digest) -> Removal:
+        """Take the manifest out of the folder's index and out of the subject's fallback tag, then delete its file.
+
+        The files of its document and of the older list stay: something else may share them, and a file that nothing names
+        harms nobody.
+        """
+
+        def change(index: dict[str, Any]) -> dict[str, Any] | None:
+            shorter = remove_entry(index, digest)
+            return self._shorten_tag(shorter or index, digest, subject) or shorter
+
+        manifests.change_index(self._folder, change)
+        blobs.remove_file(self._path(digest))
+        return Removal.DELETED
+
+    def _shorten_tag(self, index: dict[str, Any], digest: Digest, subject: Digest) -> dict[str, Any] | None:
+        """The folder's index with a fallback tag that no longer lists ``digest``; ``None`` if it did not."""
+        tag = digests.fallback_tag(subject)
+        entries = index.get("manifests") or []
+        for place, entry in enumerate(entries):
+            if (entry.get("annotations") or {}).get(manifests.REF_NAME) != tag or entry["mediaType"] not in INDEX_TYPES:
+                continue
+            listing = json.loads(blobs.read_blob(self._files, Digest(entry["digest"]), MAX_MANIFEST_BYTES))
+            shorter = remove_entry(listing, digest)
+            if shorter is None:
+                return None
+            data = json.dumps(shorter, separators=(",", ":")).encode()
+            blobs.write_file(self._path(digests.compute(data)), data)
+            new = entry | {"digest": digests.compute(data), "size": len(data)}
+            return index | {"manifests": [*entries[:place], new, *entries[place + 1 :]]}
+        return None
+
+    def _path(self, digest: Digest) -> Path:
+        return self._folder / blobs.blob_name(digest)

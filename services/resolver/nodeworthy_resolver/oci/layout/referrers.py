@@ -1,45 +1,45 @@
-"""Referrers in a layout folder: there is no API, so the manifests that the index lists are looked at.
+"""Referrers in a layout: there is no API, so the manifests that the index lists are looked at.
 
 ``oras attach --oci-layout`` lists the artifact in ``index.json`` without a tag; ``oras copy -r`` and other tools may
 bring the fallback tag along, as an index under that name.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from nodeworthy.errors import ImageNotFoundError, RegistryContentError
 from nodeworthy_resolver.oci import digests, manifests
 from nodeworthy_resolver.oci.digests import Digest
+from nodeworthy_resolver.oci.layout.files import LayoutFiles
 from nodeworthy_resolver.oci.layout.manifests import find_tag, read_index, read_manifest
 from nodeworthy_resolver.oci.manifests import INDEX_TYPES, MANIFEST_TYPES, Descriptor, Index, Manifest
 from nodeworthy_resolver.oci.store import Listing
 
-_NONE = "no manifest in the folder refers to it"
+_NONE = "no manifest beside it refers to it"
 
 
-def list_referrers(folder: Path, subject: Digest) -> Listing:
-    """The manifests of the folder that name ``subject``, and those that its fallback tag lists.
+def list_referrers(files: LayoutFiles, subject: Digest) -> Listing:
+    """The manifests of the layout that name ``subject``, and those that its fallback tag lists.
 
     Raises:
         NodeworthyError: an entry that may be one cannot be read.
     """
-    index = read_index(folder)
+    index = read_index(files)
     notices: list[str] = []
-    found = {entry.digest: entry for entry in _scan(folder, index, subject, notices)}
-    found |= {entry.digest: entry for entry in _read_tag(folder, index, subject, notices) if entry.digest not in found}
+    found = {entry.digest: entry for entry in _scan(files, index, subject, notices)}
+    found |= {entry.digest: entry for entry in _read_tag(files, index, subject, notices) if entry.digest not in found}
     return Listing(tuple(found.values()), _NONE, tuple(notices))
 
 
-def _scan(folder: Path, index: Index, subject: Digest, notices: list[str]) -> Iterator[Descriptor]:
+def _scan(files: LayoutFiles, index: Index, subject: Digest, notices: list[str]) -> Iterator[Descriptor]:
     for entry in index.manifests:
         if entry.media_type not in MANIFEST_TYPES | INDEX_TYPES or entry.digest == subject:
             continue
         try:
-            content = read_manifest(folder, manifests.digest_of(entry), entry)
+            content = read_manifest(files, manifests.digest_of(entry), entry)
         except ImageNotFoundError:
-            notices.append(f"{digests.short(entry.digest)} is listed in index.json and not in the folder")
+            notices.append(f"{digests.short(entry.digest)} is listed in index.json and not there")
             continue
-        document = manifests.parse_manifest(content.data, content.media_type, f"{folder}@{content.digest}")
+        document = manifests.parse_manifest(content.data, content.media_type, f"{files.place}@{content.digest}")
         if document.subject is not None and document.subject.digest == subject:
             yield _described(content.descriptor, document)
 
@@ -55,7 +55,7 @@ def _described(descriptor: Descriptor, document: Manifest | Index) -> Descriptor
     )
 
 
-def _read_tag(folder: Path, index: Index, subject: Digest, notices: list[str]) -> tuple[Descriptor, ...]:
+def _read_tag(files: LayoutFiles, index: Index, subject: Digest, notices: list[str]) -> tuple[Descriptor, ...]:
     tag = digests.fallback_tag(subject)
     entry = find_tag(index, tag)
     if entry is None:
@@ -63,8 +63,8 @@ def _read_tag(folder: Path, index: Index, subject: Digest, notices: list[str]) -
     if entry.media_type not in INDEX_TYPES:
         notices.append(f"the tag {digests.short(tag)} is no index and was passed over")
         return ()
-    content = read_manifest(folder, manifests.digest_of(entry), entry)
-    listed = manifests.parse_manifest(content.data, content.media_type, f"{folder}:{tag}")
+    content = read_manifest(files, manifests.digest_of(entry), entry)
+    listed = manifests.parse_manifest(content.data, content.media_type, f"{files.place}:{tag}")
     if not isinstance(listed, Index):
-        raise RegistryContentError(f"{folder}:{tag} cannot be read", why="it is no index")
+        raise RegistryContentError(f"{files.place}:{tag} cannot be read", why="it is no index")
     return listed.manifests

@@ -41,7 +41,7 @@ async def write_blob(endpoint: Endpoint, data: bytes, digest: Digest) -> None:
     if known.status != _NOT_FOUND:
         raise answers.refusal(known, name)
     opened = await endpoint.send(
-        "POST", endpoint.url("blobs", "uploads") / "", limit=answers.MAX_REFUSAL_BYTES, body=b""
+        "POST", endpoint.url("blobs", "uploads", ""), limit=answers.MAX_REFUSAL_BYTES, body=b""
     )
     if opened.status != _ACCEPTED:
         raise answers.refusal(opened, name)

@@ -2,77 +2,94 @@
 
 import asyncio
 import random
-import ssl
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
 import aiohttp
+from yarl import URL
 
-from nodeworthy.errors import UsageError
 from nodeworthy_resolver.oci.access import RegistryAccess, require_files
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.manifests import Descriptor
 from nodeworthy_resolver.oci.reference import Reference
-from nodeworthy_resolver.oci.registry import blobs, fallback, manifests, referrers
-from nodeworthy_resolver.oci.registry.credentials import Credentials
+from nodeworthy_resolver.oci.registry import blobs, fallback, manifests, mirrors, referrers, removal
+from nodeworthy_resolver.oci.registry.credentials import Credentials, CredentialSource
 from nodeworthy_resolver.oci.registry.endpoint import Endpoint, base_url
+from nodeworthy_resolver.oci.registry.guard import Guard, GuardedResolver
+from nodeworthy_resolver.oci.registry.mirrors import Capability, MirrorHost
 from nodeworthy_resolver.oci.registry.referrers import AbsentApis
+from nodeworthy_resolver.oci.registry.sources import DownHosts, Source, Sources
+from nodeworthy_resolver.oci.registry.tls import HostTls, make_trust
 from nodeworthy_resolver.oci.registry.tokens import TokenAuthorizer
+from nodeworthy_resolver.oci.registry.traffic import Traffic
 from nodeworthy_resolver.oci.registry.transport import Transport
-from nodeworthy_resolver.oci.store import Content, Listing, Via
+from nodeworthy_resolver.oci.store import Content, Listing, Removal, Via
 
 USER_AGENT = "nodeworthy"
 
 
 class RegistryStore:
-    """One repository of one registry; a content store that can be written to."""
+    """One repository, wherever it is served; a content store that can be written to."""
 
-    def __init__(self, endpoint: Endpoint, absent: AbsentApis) -> None:
-        self._endpoint = endpoint
+    def __init__(self, sources: Sources, absent: AbsentApis) -> None:
+        self._sources = sources
         self._absent = absent
 
     @property
     def name(self) -> str:
         """Host and repository."""
-        return self._endpoint.name
+        return self._sources.name
 
     async def resolve(self, target: str) -> Content:
         """The manifest that a tag or digest names."""
-        return await manifests.read_manifest(self._endpoint, target)
+        capability = Capability.PULL if ":" in target else Capability.RESOLVE
+        return await self._sources.ask(capability, lambda endpoint: manifests.read_manifest(endpoint, target))
 
     async def read_digest(self, target: str) -> Digest:
         """The digest of what a tag or digest names now, without reading it where the registry allows that."""
-        return await manifests.read_digest(self._endpoint, target)
+        return await self._sources.ask(Capability.RESOLVE, lambda endpoint: manifests.read_digest(endpoint, target))
 
     async def read_manifest(self, digest: Digest) -> Content:
         """The manifest or index with this digest."""
-        return await manifests.read_manifest(self._endpoint, digest)
+        return await self._sources.ask(Capability.PULL, lambda endpoint: manifests.read_manifest(endpoint, digest))
 
     async def read_blob(self, descriptor: Descriptor, limit: int) -> bytes:
         """The blob, of at most ``limit`` bytes."""
-        return await blobs.read_blob(self._endpoint, descriptor, limit)
+        return await self._sources.ask(Capability.PULL, lambda endpoint: blobs.read_blob(endpoint, descriptor, limit))
 
     async def list_referrers(self, subject: Digest, artifact_type: str) -> Listing:
         """What the referrers API or the fallback tag lists."""
         now = asyncio.get_running_loop().time()
-        return await referrers.list_referrers(self._endpoint, subject, artifact_type, self._absent, now)
+        return await self._sources.list_referrers(
+            artifact_type,
+            lambda endpoint: referrers.list_referrers(endpoint, subject, artifact_type, self._absent, now),
+        )
 
     async def write_blob(self, data: bytes, digest: Digest) -> None:
         """Upload a blob unless it is there."""
-        await blobs.write_blob(self._endpoint, data, digest)
+        await blobs.write_blob(self._writable(), data, digest)
 
     async def write_referrer(self, data: bytes, descriptor: Descriptor, subject: Digest) -> Via:
         """Put the manifest by its digest; without the registry's word that it lists it, keep the fallback tag.
 
         Docker Hub once gave its word without having the API, and artifacts were lost; so the API is looked for too.
         """
-        answer = await manifests.write_manifest(self._endpoint, descriptor.digest, data, descriptor.media_type)
+        endpoint = self._writable()
+        answer = await manifests.write_manifest(endpoint, descriptor.digest, data, descriptor.media_type)
         is_acknowledged = answer.headers.get("OCI-Subject", "").strip() == subject
-        if is_acknowledged and await referrers.has_api(self._endpoint, subject):
+        if is_acknowledged and await referrers.has_api(endpoint, subject):
             return Via.REFERRERS_API
-        await fallback.add_to_tag(self._endpoint, subject, descriptor)
+        await fallback.add_to_tag(endpoint, subject, descriptor)
         return Via.FALLBACK_TAG
+
+    async def remove_referrer(self, digest: Digest, subject: Digest) -> Removal:
+        """Delete the manifest by its digest where the registry does that, and take it off the fallback tag."""
+        return await removal.remove_referrer(self._writable(), digest, subject)
+
+    def _writable(self) -> Endpoint:
+        """Where it is written to: to one host, since nobody keeps several in step."""
+        return self._sources.trusted(Capability.PUSH)[-1]
 
 
 class RegistryClient:
@@ -85,8 +102,10 @@ class RegistryClient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
         clock: Callable[[], float] | None = None,
+        credentials: CredentialSource | None = None,
     ) -> None:
         self._access = access or RegistryAccess()
+        self._source = credentials
         self._sleep = sleep
         self._jitter = jitter
         self._clock = clock
@@ -95,7 +114,16 @@ class RegistryClient:
 
     async def __aenter__(self) -> Self:
         require_files(self._access)
-        connector = aiohttp.TCPConnector(limit_per_host=self._access.connections, ssl=_trust(self._access))
+        now = asyncio.get_running_loop().time
+        self._guard = Guard(self._access)
+        self._down = DownHosts(now)
+        self._tls = HostTls(self._access.certificates, self._access.name_of)
+        self.traffic = Traffic(now)
+        connector = aiohttp.TCPConnector(
+            limit_per_host=self._access.connections,
+            ssl=make_trust(self._access.certificates, self._access.name_of),
+            resolver=GuardedResolver(self._guard),
+        )
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -104,10 +132,11 @@ class RegistryClient:
             timeout=aiohttp.ClientTimeout(total=None),  # the transport's deadlines cover everything
             requote_redirect_url=False,
         )
-        self._transport = Transport(self._session, self._access, sleep=self._sleep, jitter=self._jitter)
-        credentials = Credentials(self._access.config, self._access.helper_timeout)
-        clock = self._clock or asyncio.get_running_loop().time
-        self._authorizer = TokenAuthorizer(credentials, clock=clock)
+        self._transport = Transport(
+            self._session, self._access, self._guard, self.traffic, sleep=self._sleep, jitter=self._jitter
+        )
+        clock = self._clock or now
+        self._authorizer = TokenAuthorizer(Credentials(self._access, clock, source=self._source), clock=clock)
         return self
 
     async def __aexit__(
@@ -117,28 +146,43 @@ class RegistryClient:
             await self._session.close()
 
     def store(self, reference: Reference) -> RegistryStore:
-        """The store of a reference's repository, for one operation: its time starts now."""
-        endpoint = Endpoint(
-            base=base_url(reference, self._access),
+        """The store of a reference's repository, for one operation: its time starts now.
+
+        Raises:
+            UsageError: what is set for its host, in a file of mirrors, cannot be used.
+            RegistryDeniedError: its host may not be asked.
+        """
+        self._guard.check(base_url(reference, self._access))
+        now = asyncio.get_running_loop().time
+        deadline = now() + self._access.operation_timeout
+        hosts = self._mirrors(reference) or (MirrorHost(),)
+        sources = [Source(self._endpoint(reference, host, deadline), host.capabilities) for host in hosts]
+        return RegistryStore(
+            Sources(f"{reference.host}/{reference.repository}", sources, self._down, now), self._absent
+        )
+
+    def _mirrors(self, reference: Reference) -> tuple[MirrorHost, ...]:
+        if self._access.hosts_folder is None:
+            return ()
+        named = self._access.name_of(self._access.hosts_folder / reference.host / mirrors.FILE)
+        return mirrors.read_hosts(self._access.hosts_folder, reference.host, f"{named} for {reference.host}")
+
+    def _endpoint(self, reference: Reference, host: MirrorHost, deadline: float) -> Endpoint:
+        registry = base_url(reference, self._access)
+        base = URL(host.url) if host.url else registry
+        is_mirror = base.authority != registry.authority
+        if is_mirror:
+            self._guard.trust(base)
+        return Endpoint(
+            base=base,
             repository=reference.repository,
             name=f"{reference.host}/{reference.repository}",
             transport=self._transport,
             authorizer=self._authorizer,
-            deadline=asyncio.get_running_loop().time() + self._access.operation_timeout,
+            deadline=deadline,
+            root=host.path,
+            namespace=reference.host if is_mirror else "",
+            headers=dict(host.headers),
+            tls=self._tls.of(host),
+            dial_seconds=host.dial_seconds,
         )
-        return RegistryStore(endpoint, self._absent)
-
-
-def _trust(access: RegistryAccess) -> ssl.SSLContext | bool:
-    if access.certificates is None:
-        return True
-    try:
-        return ssl.create_default_context(cafile=str(access.certificates))
-    except ssl.SSLError as error:
-        raise UsageError(
-            f"{access.certificates} holds no certificates",
-            why="it is no PEM file, or a damaged one",
-            todo="name another file by --ca-file, or leave it out",
-        ) from error
-    except OSError as error:
-        raise UsageError(f"{access.certificates} cannot be read", why=error.strerror or str(error)) from error

@@ -4,54 +4,30 @@ The file is read when a registry first asks who we are, so that public images ne
 ``repr``.
 """
 
-import asyncio
 import base64
 import binascii
-import contextlib
-import json
-import os
-import re
-import signal
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from nodeworthy.errors import UsageError
+from nodeworthy_resolver.oci import reference
+from nodeworthy_resolver.oci.access import RegistryAccess
+from nodeworthy_resolver.oci.registry import finding
+from nodeworthy_resolver.oci.registry.credential import Credential
+from nodeworthy_resolver.oci.registry.helpers import ask_helper
 
 _MAX_CONFIG_BYTES = 1024 * 1024
 """A thousand registries with tokens of a kilobyte each."""
-_MAX_HELPER_BYTES = 256 * 1024
-"""Tokens of cloud registries have a few kilobytes."""
-
 _MAX_REGISTRIES = 1000
 """Registries whose credentials are remembered at once."""
 
-_HELPER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""A part of a program's name; a slash in it would start any program of the machine."""
-
-_TOKEN_USER = "<token>"  # noqa: S105 # the user name that marks an identity token, not a secret
-_NOT_FOUND = "credentials not found"
-"""What a helper prints when it has none (docker-credential-helpers, "credentials not found in native keychain")."""
-
-
-@dataclass(frozen=True)
-class Credential:
-    """What one registry accepts: a name and password, or a token of one of two kinds."""
-
-    username: str = ""
-    password: str = field(default="", repr=False)
-    identity_token: str = field(default="", repr=False)
-    """Exchanged for access tokens at the token endpoint (OAuth2 refresh token)."""
-    registry_token: str = field(default="", repr=False)
-    """Sent as it is."""
-    source: str = field(default="", compare=False)
-    """The file or the helper that it is from."""
-
-    @property
-    def basic(self) -> str:
-        """The value of a Basic Authorization header (RFC 7617)."""
-        return "Basic " + base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
+LIFETIME = 300.0
+"""Seconds for which a file's content and a helper's answer are believed. Cloud registries' passwords live for hours and are
+written anew in good time; a password that was just corrected should not wait for a restart."""
 
 
 class _Entry(msgspec.Struct):
@@ -85,8 +61,20 @@ def parse_config(data: bytes, source: str) -> DockerConfig:
         raise UsageError(f"{source} is not a docker configuration file", why=str(error)) from error
 
 
-def read_config(path: Path) -> DockerConfig:
-    """The configuration in a file.
+def parse_legacy_config(data: bytes, source: str) -> DockerConfig:
+    """The configuration in the form before 2015, ``{"registry.example": {"auth": "..."}}`` without ``auths`` around it.
+
+    Raises:
+        UsageError: no JSON object of this shape; the message shows none of its content.
+    """
+    try:
+        return DockerConfig(auths=msgspec.json.decode(data, type=dict[str, _Entry]))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{source} is not a docker configuration file", why=str(error)) from error
+
+
+def read_config(path: Path, name: str) -> DockerConfig:
+    """The configuration in a file, which messages call ``name``.
 
     Raises:
         UsageError: it cannot be read, is too large, or does not parse.
@@ -95,40 +83,30 @@ def read_config(path: Path) -> DockerConfig:
         with path.open("rb") as file:
             data = file.read(_MAX_CONFIG_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read", why=error.strerror or str(error)) from error
+        raise UsageError(f"{name} cannot be read", why=error.strerror or str(error)) from error
     if len(data) > _MAX_CONFIG_BYTES:
         raise UsageError(
-            f"{path} is not a docker configuration file", why=f"it has more than {_MAX_CONFIG_BYTES} bytes"
+            f"{name} is not a docker configuration file", why=f"it has more than {_MAX_CONFIG_BYTES} bytes"
         )
-    return parse_config(data, str(path))
+    return parse_config(data, name)
 
 
 def helper_for(config: DockerConfig, key: str) -> str:
     """The credential helper asked for a registry: its own, else the general one; empty if there is none."""
-    return (
-        (config.cred_helpers or {}).get(_host_of(key))
-        or (config.cred_helpers or {}).get(key)
-        or config.creds_store
-        or ""
-    )
+    helpers = config.cred_helpers or {}
+    return helpers.get(finding.host_of(key)) or helpers.get(key) or config.creds_store or ""
 
 
-def find_in_file(config: DockerConfig, key: str, source: str) -> Credential | None:
-    """The credential that the file itself holds for a registry; ``None`` if there is none.
-
-    Old engines wrote the key as a URL (``https://host/v1/``), so that hosts are compared.
+def find_in_file(config: DockerConfig, key: str, source: str, repository: str = "") -> Credential | None:
+    """The credential that the file itself holds for a repository; ``None`` if there is none.
 
     Raises:
         UsageError: the entry is there and cannot be decoded.
     """
     auths = config.auths or {}
-    entry = auths.get(key) or next((entry for name, entry in auths.items() if _host_of(name) == _host_of(key)), None)
-    return None if entry is None else _parse_entry(entry, key, source)
-
-
-def _host_of(key: str) -> str:
-    """``https://index.docker.io/v1/`` is ``index.docker.io``."""
-    return re.sub(r"^https?://", "", key).partition("/")[0]
+    name = finding.best_key(auths, key, repository)
+    found = None if name is None else _parse_entry(auths[name], key, source)
+    return found and replace(found, is_narrow=finding.is_narrow(name or ""))
 
 
 def _parse_entry(entry: _Entry, key: str, source: str) -> Credential | None:
@@ -147,136 +125,64 @@ def _parse_entry(entry: _Entry, key: str, source: str) -> Credential | None:
     return None if credential == Credential() else credential
 
 
-def parse_helper_output(data: bytes, helper: str) -> Credential:
-    """What a credential helper printed: ``{"ServerURL": "...", "Username": "...", "Secret": "..."}``.
+class CredentialSource(Protocol):
+    """Somewhere else where credentials are: the secrets of a cluster."""
 
-    Raises:
-        UsageError: something else.
-    """
-    try:
-        found = json.loads(data)
-        username, secret = found["Username"], found["Secret"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(
-            f"docker-credential-{helper} printed no credentials", why="no JSON with Username and Secret"
-        ) from error
-    if not isinstance(username, str) or not isinstance(secret, str):
-        raise UsageError(f"docker-credential-{helper} printed no credentials", why="Username and Secret are not texts")
-    if username == _TOKEN_USER:
-        return Credential(identity_token=secret)
-    return Credential(username, secret)
-
-
-async def ask_helper(helper: str, key: str, timeout: float) -> Credential | None:  # noqa: ASYNC109 # ends the child too
-    """The credential that ``docker-credential-HELPER get`` has for a registry; ``None`` if it has none.
-
-    A child process with a time limit: helpers open keyrings, and some wait for a person.
-
-    Raises:
-        UsageError: no such helper, it failed, or it took too long.
-    """
-    program = f"docker-credential-{helper}"
-    if not _HELPER_NAME.fullmatch(helper):
-        raise UsageError(
-            f"{helper!r} is no credential helper", why="its name may hold letters, digits, dots and dashes"
-        )
-    try:
-        process = await asyncio.create_subprocess_exec(
-            program,
-            "get",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,  # so that it ends with the programs that it started
-        )
-    except OSError as error:
-        raise UsageError(
-            f"credential helper {program} cannot be started",
-            why=error.strerror or str(error),
-            todo="install it, or name another file with --registry-config",
-        ) from error
-    output = await _converse(process, key, program, timeout)
-    if process.returncode == 0:
-        return parse_helper_output(output, helper)
-    if _NOT_FOUND in output.decode(errors="replace").lower():
-        return None
-    raise UsageError(
-        f"credential helper {program} failed", why=f"exit code {process.returncode}", todo=f"docker login {key}"
-    )
-
-
-async def _converse(process: asyncio.subprocess.Process, key: str, program: str, seconds: float) -> bytes:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(seconds):
-            process.stdin.write(key.encode())
-            process.stdin.close()
-            output = await _read_all(process.stdout, program)
-            await process.wait()
-    except BaseException as error:
-        _kill_all(process.pid)
-        await _bury(process, process.stdout)
-        if isinstance(error, TimeoutError):
-            raise UsageError(f"credential helper {program} did not answer", why=f"within {seconds:g} s") from error
-        raise
-    return output
-
-
-def _kill_all(session: int) -> None:
-    """Kill a helper and what it started: many are scripts, and the program behind one would live on and hold the pipe."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(session, signal.SIGKILL)
-
-
-_BURIAL_SECONDS = 2.0
-"""For a helper that was killed: its end is there at once, unless a program of its own left the session with the pipe."""
-
-
-async def _bury(process: asyncio.subprocess.Process, stdout: asyncio.StreamReader) -> None:
-    """Wait for the end of a killed helper; its pipe is emptied first, since asyncio waits for a pipe that is full too."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_BURIAL_SECONDS):
-            while await stdout.read(65536):
-                pass
-            await process.wait()
-
-
-async def _read_all(stream: asyncio.StreamReader, program: str) -> bytes:
-    output = b""
-    while chunk := await stream.read(65536):
-        output += chunk
-        if len(output) > _MAX_HELPER_BYTES:
-            raise UsageError(
-                f"credential helper {program} printed too much", why=f"more than {_MAX_HELPER_BYTES} bytes"
-            )
-    return output
+    async def find(self, key: str, repository: str) -> Credential | None:
+        """The credential for a repository; ``None``: there is none, or the place cannot be asked, which it tells itself."""
+        ...
 
 
 class Credentials:
-    """The credentials of one configuration file, looked up once per registry."""
+    """The credentials of some configuration files and another source, read again after a while: they are replaced."""
 
-    def __init__(self, path: Path | None, helper_timeout: float) -> None:
-        self._path = path
-        self._helper_timeout = helper_timeout
-        self._config: DockerConfig | None = None
-        self._found: dict[str, Credential | None] = {}
+    def __init__(
+        self, access: RegistryAccess, clock: Callable[[], float], *, source: CredentialSource | None = None
+    ) -> None:
+        self._access = access
+        self._clock = clock
+        self._source = source
+        self._files: dict[Path, DockerConfig] = {}
+        self._helped: dict[tuple[str, str], Credential | None] = {}
+        self._good_until = 0.0
 
-    async def find(self, key: str) -> Credential | None:
-        """The credential for a registry, by the key that ``docker login`` files it under; ``None``: go anonymously."""
-        if self._path is None:
-            return None
-        if key not in self._found:
-            if len(self._found) >= _MAX_REGISTRIES:
-                self._found.clear()
-            self._found[key] = await self._look_up(self._path, key)
-        return self._found[key]
+    async def find(self, key: str, repository: str = "") -> Credential | None:
+        """The credential for a repository; ``None``: go anonymously.
 
-    async def _look_up(self, path: Path, key: str) -> Credential | None:
-        if self._config is None:
-            self._config = read_config(path)
-        helper = helper_for(self._config, key)
-        if helper and (found := await ask_helper(helper, key, self._helper_timeout)):
-            return replace(found, source=f"docker-credential-{helper}, which {path} names")
-        in_file = find_in_file(self._config, key, str(path))
-        return None if in_file is None else replace(in_file, source=str(path))
+        The first file that has one counts, files before the other source.
+
+        Args:
+            key: the name under which ``docker login`` files the host.
+            repository: ``team/app``.
+
+        Raises:
+            UsageError: a file or a helper cannot be used.
+        """
+        login = self._access.login
+        if login is not None and finding.host_of(reference.credentials_key(login.host)) == finding.host_of(key):
+            return Credential(login.username, login.password, source="given by hand")
+        if self._good_until <= self._clock() or len(self._helped) >= _MAX_REGISTRIES:
+            self._files.clear()
+            self._helped.clear()
+            self._good_until = self._clock() + LIFETIME
+        for path in (self._access.config,) if self._access.config else self._access.default_configs:
+            if (found := await self._look_up(path, key, repository)) is not None:
+                return found
+        return await self._source.find(key, repository) if self._source else None
+
+    async def _look_up(self, path: Path, key: str, repository: str) -> Credential | None:
+        name = self._access.name_of(path)
+        if path not in self._files:
+            self._files[path] = read_config(path, name)
+        config = self._files[path]
+        # An entry for a part of a registry is meant for that part; a helper knows hosts only.
+        in_file = find_in_file(config, key, name, repository)
+        helper = "" if in_file and in_file.is_narrow else helper_for(config, key)
+        if helper and (found := await self._ask(helper, key)):
+            return replace(found, source=f"docker-credential-{helper}, which {name} names")
+        return None if in_file is None else replace(in_file, source=name)
+
+    async def _ask(self, helper: str, key: str) -> Credential | None:
+        if (helper, key) not in self._helped:
+            self._helped[helper, key] = await ask_helper(helper, key, self._access.helper_timeout)
+        return self._helped[helper, key]

@@ -1,13 +1,15 @@
 """One repository of one registry: the addresses of its API, and sending to them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from yarl import URL
 
 from nodeworthy_resolver.oci.access import RegistryAccess
 from nodeworthy_resolver.oci.reference import Reference
+from nodeworthy_resolver.oci.registry import answers
 from nodeworthy_resolver.oci.registry.answers import Answer
+from nodeworthy_resolver.oci.registry.tls import Tls
 from nodeworthy_resolver.oci.registry.transport import Authorizer, Request, Transport
 
 _LOCAL = "localhost"
@@ -31,10 +33,24 @@ class Endpoint:
     transport: Transport
     authorizer: Authorizer
     deadline: float
+    root: str = "/v2"
+    """The path below which the API is; a mirror may have another one."""
+    namespace: str = ""
+    """For a mirror: the registry whose content is asked for, which it is told as ``ns`` (containerd, docs/hosts.md)."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent to this very host with every request."""
+    tls: Tls | None = None
+    dial_seconds: float | None = None
+
+    @property
+    def title(self) -> str:
+        """The host, as messages name it."""
+        return answers.display_host(self.base)
 
     def url(self, *parts: str) -> URL:
         """An address below the repository, as ``/v2/<name>/manifests/<tag>``; every part is checked text of a reference."""
-        return self.base.joinpath("v2", *self.repository.split("/"), *parts)
+        url = self.base.joinpath(*filter(None, self.root.split("/")), *self.repository.split("/"), *parts)
+        return url.with_query(ns=self.namespace) if self.namespace else url
 
     async def send(
         self,
@@ -47,5 +63,16 @@ class Endpoint:
     ) -> Answer:
         """The answer to one request; another host than the registry's gets no login from us."""
         actions = "pull" if method in {"GET", "HEAD"} else "pull,push"
-        request = Request(method, url, limit, headers or {}, body, self.repository, actions)
+        request = Request(
+            method,
+            url,
+            limit,
+            headers or {},
+            body,
+            self.repository,
+            actions,
+            own_headers=self.headers,
+            tls=self.tls,
+            dial_seconds=self.dial_seconds,
+        )
         return await self.transport.send(request, self.authorizer, self.deadline)

@@ -92,7 +92,7 @@ async def _read_api(endpoint: Endpoint, subject: Digest, artifact_type: str) -> 
     try:
         return await _read_pages(endpoint, url)
     except RegistryContentError:
-        return await _read_pages(endpoint, url.with_query(artifactType=artifact_type))
+        return await _read_pages(endpoint, url.update_query(artifactType=artifact_type))
 
 
 async def _read_pages(endpoint: Endpoint, url: URL) -> tuple[Descriptor, ...] | None:

@@ -18,12 +18,17 @@ def is_safe(method: str) -> bool:
     return method in _SAFE_METHODS
 
 
+def is_passing(status: int) -> bool:
+    """Whether an answer says that the same request may get another one later."""
+    return status in _PASSING
+
+
 def is_worth_it(status: int, attempt: int) -> bool:
     """Whether the answer to attempt number ``attempt`` (the first is 0) may be another one next time.
 
     An internal error may be a passing one too, but mostly is not: it gets one more chance.
     """
-    return status in _PASSING or (status == 500 and attempt == 0)  # noqa: PLR2004 # HTTP's number
+    return is_passing(status) or (status == 500 and attempt == 0)  # noqa: PLR2004 # HTTP's number
 
 
 def backoff(attempt: int, jitter: Callable[[], float]) -> float:

@@ -7,7 +7,7 @@ good for one scope, so it is kept by (host, service, scope, identity); a second 
 import asyncio
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 import msgspec
@@ -18,7 +18,9 @@ from nodeworthy_resolver.oci import reference
 from nodeworthy_resolver.oci.registry import answers, challenges
 from nodeworthy_resolver.oci.registry.answers import Answer
 from nodeworthy_resolver.oci.registry.challenges import Challenge
-from nodeworthy_resolver.oci.registry.credentials import Credential, Credentials
+from nodeworthy_resolver.oci.registry.credential import Credential
+from nodeworthy_resolver.oci.registry.credentials import Credentials
+from nodeworthy_resolver.oci.registry.tls import Tls
 from nodeworthy_resolver.oci.registry.transport import Request, Send
 
 DEFAULT_LIFETIME = 60.0
@@ -85,7 +87,7 @@ class TokenAuthorizer:
         self._credentials = credentials
         self._clock = clock
         self._challenges: dict[tuple[str, str, str], Challenge] = {}
-        self._tokens: dict[tuple[str, str, str, str], Token] = {}
+        self._tokens: dict[tuple[str, str, str, Credential | None], Token] = {}
         self._locks: dict[tuple[str, str, str], asyncio.Lock] = {}
 
     async def header(self, request: Request, send: Send) -> str | None:
@@ -113,7 +115,7 @@ class TokenAuthorizer:
     async def explain(self, request: Request, refused: Answer) -> str:
         """Whether the stored credentials were refused themselves, or are good and do not allow what was asked for."""
         key = _credentials_key(request.url)
-        credential = await self._credentials.find(key)
+        credential = await self._credentials.find(key, request.repository)
         if credential is None:
             return ""
         challenge = self._challenges.get(_key(request))
@@ -131,13 +133,13 @@ class TokenAuthorizer:
         return self._locks.setdefault(key, asyncio.Lock())
 
     async def _header(self, request: Request, challenge: Challenge, send: Send) -> str | None:
-        credential = await self._credentials.find(_credentials_key(request.url))
+        credential = await self._credentials.find(_credentials_key(request.url), request.repository)
         if challenge.scheme == "basic":
             return credential.basic if credential and credential.username else None
         if credential and credential.registry_token:
             return f"Bearer {credential.registry_token}"
         scope = challenge.parameter("scope") or f"repository:{request.repository}:{request.actions}"
-        key = (request.url.authority, challenge.parameter("service"), scope, credential.username if credential else "")
+        key = (request.url.authority, challenge.parameter("service"), scope, credential)
         token = self._tokens.get(key)
         if token is None or token.good_until <= self._clock():
             token = self._tokens[key] = await self._fetch(request, challenge, scope, credential, send)
@@ -152,10 +154,17 @@ class TokenAuthorizer:
             asked = _refresh_request(realm, challenge.parameter("service"), scope, credential)
         else:
             asked = _token_request(realm, challenge.parameter("service"), scope, credential)
-        answer = await send(asked)
+        answer = await send(_as_from(request, asked))
         if answer.status != 200:  # noqa: PLR2004 # HTTP's number
             raise _refused(answer, request, credential)
         return parse_token(answer.body, started, answers.display(answer.url))
+
+
+def _as_from(request: Request, asked: Request) -> Request:
+    """The request for a token with what is set for the registry's host: the trust always, the rest on the very same host."""
+    if asked.url.origin() == request.url.origin():
+        return replace(asked, own_headers=request.own_headers, tls=request.tls)
+    return replace(asked, tls=request.tls and Tls(request.tls.others, request.tls.others))
 
 
 def _key(request: Request) -> tuple[str, str, str]:

@@ -15,12 +15,16 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from nodeworthy.errors import RegistryContentError, RegistryUnreachableError
 from nodeworthy_resolver.oci.access import RegistryAccess
 from nodeworthy_resolver.oci.registry import answers, retries
 from nodeworthy_resolver.oci.registry.answers import Answer
+from nodeworthy_resolver.oci.registry.guard import Guard
+from nodeworthy_resolver.oci.registry.tls import Tls
+from nodeworthy_resolver.oci.registry.traffic import Traffic
 
 MAX_REDIRECTS = 5
 """A blob takes one, some registries two."""
@@ -45,6 +49,12 @@ class Request:
     body: bytes | None = None
     repository: str = ""
     actions: str = "pull"
+    own_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """For the host of ``url`` alone, not for where it redirects to; they may hold a secret."""
+    tls: Tls | None = None
+    """``None``: as with every host."""
+    dial_seconds: float | None = None
+    """For connecting to that host; ``None``: no limit but that of the whole request."""
 
 
 class Authorizer(Protocol):
@@ -74,12 +84,16 @@ class Transport:
         self,
         session: aiohttp.ClientSession,
         access: RegistryAccess,
+        guard: Guard,
+        traffic: Traffic,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._session = session
         self._access = access
+        self._guard = guard
+        self._traffic = traffic
         self._sleep = sleep
         self._jitter = jitter
 
@@ -107,28 +121,35 @@ class Transport:
         attempts = max(self._access.attempts, 1) if retries.is_safe(request.method) else 1
         for attempt in range(attempts):
             is_last = attempt + 1 == attempts
+            self._traffic.check(request.url)
             try:
                 answer = await self._within(request, authorization, deadline)
             except aiohttp.ClientError as error:
+                self._traffic.count_failure(request.method)
                 if is_last or not _is_passing(error):
                     raise explain(error, request.url) from error
-                pause = retries.backoff(attempt, self._jitter)
+                reason, pause = "backoff", retries.backoff(attempt, self._jitter)
             else:
+                self._traffic.note(request.method, answer)
+                asked = self._asked_pause(request, answer)
                 if is_last or not retries.is_worth_it(answer.status, attempt):
                     return answer
-                wait = self._wait_before(answer, attempt)
-                if wait is None or asyncio.get_running_loop().time() + wait > deadline:
+                reason = "backoff" if asked is None else "asked"
+                pause = retries.backoff(attempt, self._jitter) if asked is None else asked
+                if pause > self._access.longest_wait or asyncio.get_running_loop().time() + pause > deadline:
                     return answer
-                pause = wait
+            self._traffic.count_wait(reason, pause)
             await self._sleep(pause)
         raise AssertionError(attempts)  # attempts is at least 1, and the last one returns or raises
 
-    def _wait_before(self, answer: Answer, attempt: int) -> float | None:
-        """Seconds until the next attempt; ``None``: the registry asks for more than we wait."""
+    def _asked_pause(self, request: Request, answer: Answer) -> float | None:
+        """The seconds that a Retry-After asks for; a longer time than we wait holds back every request to that host."""
+        if not retries.is_passing(answer.status):
+            return None
         asked = retries.parse_retry_after(answer.headers.get("Retry-After", ""), datetime.now(UTC))
-        if asked is None:
-            return retries.backoff(attempt, self._jitter)
-        return asked if asked <= self._access.longest_wait else None
+        if asked is not None and asked > self._access.longest_wait and not answer.is_redirected:
+            self._traffic.pause(request.url, asked)
+        return asked
 
     async def _within(self, request: Request, authorization: str | None, deadline: float) -> Answer:
         loop = asyncio.get_running_loop()
@@ -136,7 +157,14 @@ class Transport:
         try:
             async with asyncio.timeout(max(seconds, 0)):
                 return await self._redirected(request, authorization)
+        except aiohttp.ConnectionTimeoutError as error:
+            self._traffic.count_failure(request.method)
+            raise RegistryUnreachableError(
+                f"{answers.display_host(request.url)} cannot be reached",
+                why=f"no connection within {request.dial_seconds} s",
+            ) from error
         except TimeoutError as error:
+            self._traffic.count_failure(request.method)
             raise RegistryUnreachableError(
                 f"{answers.display_host(request.url)} did not answer in time",
                 why=f"no complete answer for {answers.display(request.url)} within {max(seconds, 0):.3g} s",
@@ -158,16 +186,27 @@ class Transport:
     def _open(
         self, request: Request, url: URL, authorization: str | None
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        headers = dict(request.headers)
+        self._guard.check(url)
+        is_own = url.origin() == request.url.origin()
+        headers = CIMultiDict(request.own_headers if is_own else {})
+        headers.update(request.headers)
         if authorization:
             headers["Authorization"] = authorization
-        if url.origin() != request.url.origin():
+        if not is_own:
             # Storage hosts refuse a request that carries a registry's token, and nobody else may see a login.
             headers.pop("Authorization", None)
+        tls = request.tls and (request.tls.own if is_own else request.tls.others)
         # Digests are of uncompressed content; what comes compressed anyway is read in answers.py.
         headers["Accept-Encoding"] = "identity"
         return self._session.request(
-            request.method, url, headers=headers, data=request.body, allow_redirects=False, proxy=self._proxy(url)
+            request.method,
+            url,
+            headers=headers,
+            data=request.body,
+            allow_redirects=False,
+            proxy=self._proxy(url),
+            ssl=tls or True,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=request.dial_seconds if is_own else None),
         )
 
     def _proxy(self, url: URL) -> str | None:

@@ -116,8 +116,8 @@ async def test_diff_tells_what_other_rules_would_change_and_writes_nothing(
     (folder / "rules.yaml").write_text(text.replace('"1"', '"2"'))
     done = verb("labels", "diff", "--rules", str(folder), *facts_bus.options, code=1)
     assert rows(done.stdout) == [
-        ["NODE", "LABEL", "NOW", "THEN", "WHY"],
-        ["node-1", f"{PREFIX}lab", "1", "2", "rule rules.yaml/r"],
+        ["NODE", "KIND", "KEY", "NOW", "THEN", "WHY"],
+        ["node-1", "label", f"{PREFIX}lab", "1", "2", "rule rules.yaml/r"],
     ]
     (folder / "rules.yaml").unlink()
     done = verb("labels", "diff", "--rules", str(folder), "-o", "json", *facts_bus.options, code=1)

@@ -1,0 +1,53 @@
+"""Asking for the platforms of images, side by side."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nodeworthy.errors import NodeworthyError
+from nodeworthy.images import ArtifactSearch, SearchState
+from nodeworthy.platforms import Platform
+from nodeworthy_cli.checking import SIDE_BY_SIDE, hint_at_disk
+from nodeworthy_cli.platform_reports import ImageReport, make_report
+from nodeworthy_resolver import oci
+
+_NOT_ASKED = ArtifactSearch(SearchState.FAILED, reason="what is declared was not asked for")
+
+
+class PlatformQuestion(NamedTuple):
+    """What is asked of one image."""
+
+    image: str
+    wanted: tuple[Platform, ...]
+    """None: all that it offers, and each must be what it says."""
+    named_by: tuple[str, ...] = ()
+    """Where a Containerfile names it."""
+
+
+async def ask_platforms(
+    questions: Sequence[PlatformQuestion], access: oci.RegistryAccess
+) -> list[ImageReport | NodeworthyError]:
+    """The report on each image, in order, or why there is none."""
+    places = asyncio.Semaphore(SIDE_BY_SIDE)
+
+    async def ask(question: PlatformQuestion) -> ImageReport | NodeworthyError:
+        async with places:
+            return await _ask(question, access)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(ask(question), name=f"platforms {question.image}") for question in questions]
+    return [task.result() for task in tasks]
+
+
+async def _ask(question: PlatformQuestion, access: oci.RegistryAccess) -> ImageReport | NodeworthyError:
+    try:
+        reference = oci.parse_reference(question.image)
+        # Registries count requests: only what is wanted is read, and nothing is searched.
+        known = await oci.look_up(reference, question.wanted or None, access, search=_skip_search)
+    except NodeworthyError as error:
+        return hint_at_disk(question.image, error)
+    return make_report(question.image, known, question.wanted, question.named_by)
+
+
+async def _skip_search(_: str) -> ArtifactSearch:
+    return _NOT_ASKED
