@@ -11,7 +11,7 @@ import click
 from nodeworthy import processes
 from nodeworthy_cli.bus_options import BusOptions, bus_options, connection_settings
 from nodeworthy_cli.service_options import http_options, log_option
-from nodeworthy_labeler.settings import MAX_REPLICAS, Settings, read_settings
+from nodeworthy_labeler.settings import MAX_REPLICAS, Settings, TargetKind, read_settings
 
 
 @click.command(name="labeler")
@@ -20,6 +20,19 @@ from nodeworthy_labeler.settings import MAX_REPLICAS, Settings, read_settings
     "--rules",
     type=click.Path(path_type=Path),
     help="A folder of rule files (*.yaml, *.yml, *.json); read anew whenever it changes.  [default: no rules]",
+)
+@click.option(
+    "--target",
+    type=click.Choice([kind.value for kind in TargetKind]),
+    help="Where labels end up; auto: the cluster of --kubeconfig or of this pod, else the bus.  [default: auto]",
+)
+@click.option(
+    "--kubeconfig", type=click.Path(path_type=Path), help="The kubeconfig of the cluster whose Nodes are labelled."
+)
+@click.option(
+    "--node-feature-namespaces",
+    metavar="NAME[,NAME]",
+    help="Whose NodeFeature objects are taken.  [default: those of all namespaces]",
 )
 @click.option(
     "--replicas",
@@ -31,9 +44,10 @@ from nodeworthy_labeler.settings import MAX_REPLICAS, Settings, read_settings
 def command(bus: BusOptions, log_format: str, **given: str | float | Path | None) -> None:
     """Keep the labels of all nodes true, until Ctrl-C.
 
-    Labels come from what nodes offer, by default and by rules, and are written to the bus (see: nodeworthy labels). Any
-    number of labelers may run: they share the nodes, and when one ends the others serve its nodes within 15 seconds. Each
-    option but --log-format has a variable NODEWORTHY_*, for example NODEWORTHY_RULES.
+    Labels come from what nodes offer, by default and by rules: those of --rules, and the NodeFeatureRule objects of a
+    cluster. They are written to the cluster's Nodes, where there is one, and to the bus (see: nodeworthy labels). Any number
+    of labelers may run: they share the nodes, and when one ends the others serve its nodes within 15 seconds. Each option
+    but --log-format has a variable NODEWORTHY_*, for example NODEWORTHY_RULES.
     """
     processes.configure_logs(form=processes.LogFormat(log_format))
     settings = make_settings(bus, given)

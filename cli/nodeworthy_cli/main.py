@@ -23,6 +23,7 @@ VERBS = {
     "nodes": "The nodes on the bus, and how fresh their facts are.",
     "watch": "Changes of nodes as they come.",
     "labels": "What nodes are labelled, by which rule, and why not.",
+    "conflicts": "Labels that rules give and somebody else has set otherwise.",
     "detector": "Run the service that publishes this machine.",
     "labeler": "Run the service that keeps labels true.",
     "resolver": "Run the service that looks images up.",

@@ -1,8 +1,11 @@
 """The verb ``labeler`` as a process: it labels, tells errors in one line each, and ends when it is told to."""
 
+import json
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy_cli.bus_options import BusOptions
@@ -42,3 +45,27 @@ def test_options_win_over_variables() -> None:
     assert (settings.cluster, settings.rules, settings.replicas, settings.http_port) == ("c1", Path("here"), 3, None)
     assert isinstance(settings.bus, ConnectionSettings)
     assert settings.bus.name == "nodeworthy labeler"
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Path:
+    path = tmp_path / "config"
+    cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
+    contexts = [{"name": "c", "context": {"cluster": "c", "user": "", "namespace": "team"}}]
+    path.write_text(json.dumps({"clusters": [cluster], "contexts": contexts, "current-context": "c"}))
+    return path
+
+
+def test_a_kubeconfig_makes_nodes_the_target_unless_the_bus_is_asked_for(kubeconfig: Path) -> None:
+    bus = BusOptions(server="nats://127.0.0.1:1")
+    given: dict[str, str | float | Path | None] = {"kubeconfig": kubeconfig, "node_feature_namespaces": "a,b"}
+    cluster = make_settings(bus, given).kubernetes
+    assert cluster
+    assert (str(cluster.access.server), cluster.access.namespace) == ("https://127.0.0.1:1", "team")
+    assert cluster.node_feature_namespaces == {"a", "b"}
+    assert make_settings(bus, {**given, "target": "bucket"}).kubernetes is None
+
+
+async def test_a_target_that_is_none_and_a_kubeconfig_that_is_not_there_are_told(verb: "Verb") -> None:
+    assert "'etcd' is not one of 'auto', 'kubernetes', 'bucket'" in verb("labeler", "--target", "etcd", code=2).stderr
+    assert "nowhere" in verb("labeler", "--kubeconfig", "nowhere", "--server", "nats://127.0.0.1:1", code=2).stderr

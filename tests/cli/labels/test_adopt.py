@@ -1,6 +1,7 @@
 """``nodeworthy labels adopt`` on a real API server, with Nodes as NFD leaves them."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,10 @@ from tests.kubernetes.api import MERGE
 from tests.labeler.cluster.objects import Objects
 
 from nodeworthy.features import FeatureSet, Snapshot
+from nodeworthy.kubernetes.client import Client
+from nodeworthy.kubernetes.config import find_access
+from nodeworthy_cli.labels.adopt import adopt_node
+from nodeworthy_cli.labels.selecting import read_metadata
 
 if TYPE_CHECKING:
     from tests.cli.conftest import FactsBus, ReadUntil, StartVerb, Verb
@@ -101,6 +106,20 @@ def test_what_somebody_else_has_set_since_stays_until_it_is_named(
     after = read(cluster, "n1")
     assert owners(after, "metadata", "labels", "x.org/b") == {("nodeworthy", "Apply")}
     assert after["metadata"]["labels"]["x.org/b"] == "mine"
+
+
+async def test_a_node_that_changed_since_it_was_read_is_read_again(cluster: "Cluster", nfd: NfdMaster) -> None:
+    cluster.create_node("n1")
+    nfd.label("n1", {"x.org/a": "1"})
+    async with Client(find_access({}, Path("/nowhere"), kubeconfig=cluster.kubeconfig)) as client:
+        body = await read_metadata(client, "n1")
+        nfd.label("n1", {"x.org/a": "1", "x.org/b": "2"})
+        done = await adopt_node(client, "n1", body, (), is_dry=False)
+        assert [one.key for one in done.taken] == ["x.org/a", "x.org/b"]
+        assert done.changed == 0
+        cluster.delete_node("n1")
+        assert (await adopt_node(client, "n1", body, (), is_dry=False)).problem
+    assert cluster.admin.request("GET", "/api/v1/nodes/n1").status == 404
 
 
 def test_a_dry_run_writes_nothing_and_only_chosen_nodes_are_taken(

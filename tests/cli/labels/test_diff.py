@@ -105,6 +105,17 @@ async def test_facts_of_a_node_that_is_gone_do_not_count_for_the_next_of_its_nam
     assert ("n1", "x.org/a") not in keys(diff(verb, cluster, *facts_bus.options, code=1))
 
 
+def test_without_the_bus_it_says_that_labels_that_would_go_are_not_told(
+    cluster: "Cluster", nfd: NfdMaster, verb: "Verb"
+) -> None:
+    cluster.create_node("n1")
+    nfd.label("n1", {"x.org/a": "1"})
+    options = ("--kubeconfig", str(cluster.kubeconfig))
+    assert "labels that would go" not in verb("labels", "diff", *options, code=1).stderr
+    verb("labels", "adopt", *options)
+    assert "labels that would go are not told" in verb("labels", "diff", *options, code=1).stderr
+
+
 def test_an_object_that_speaks_of_no_node_is_told(cluster: "Cluster", objects: Objects, verb: "Verb") -> None:
     cluster.create_node("n1")
     objects.feature("default", "stray", "nowhere", attributes=FACTS)

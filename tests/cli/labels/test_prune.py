@@ -1,8 +1,12 @@
 """``nodeworthy labels prune`` on a real API server."""
 
 import json
+import os
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.cli.conftest import verb_command, verb_environment
 from tests.cli.labels.nodes import PREFIX, NfdMaster, read
 from tests.kubernetes.api import APPLY, MERGE
 from tests.labeler.cluster.objects import Objects
@@ -89,6 +93,28 @@ async def test_it_refuses_while_a_labeler_runs_and_undoes_its_work_after_it(
     assert after["metadata"]["labels"] == before
     assert "annotations" not in after["metadata"]
     assert f"{PREFIX}slots" not in after["status"]["capacity"]
+
+
+def test_a_person_is_asked_and_a_no_removes_nothing(cluster: "Cluster", nfd: NfdMaster, tmp_path: Path) -> None:
+    cluster.create_node("n1")
+    nfd.label("n1", {"x.org/a": "1"})
+    person, terminal = os.openpty()
+    os.write(person, b"n\n")
+    done = subprocess.run(
+        verb_command("labels", "prune", "--kubeconfig", str(cluster.kubeconfig)),
+        stdin=terminal,
+        capture_output=True,
+        text=True,
+        env=verb_environment(tmp_path),
+        timeout=60,
+        check=False,
+    )
+    os.close(person)
+    os.close(terminal)
+    assert done.returncode == 2
+    assert "Remove everything of nodeworthy from every Node of the cluster?" in done.stderr
+    assert "it was not confirmed" in done.stderr
+    assert read(cluster, "n1")["metadata"]["labels"]["x.org/a"] == "1"
 
 
 def test_without_a_terminal_it_wants_a_yes(cluster: "Cluster", verb: "Verb") -> None:
