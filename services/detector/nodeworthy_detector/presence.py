@@ -29,7 +29,7 @@ RETRY_MOST_SECONDS = 30.0
 """Between two attempts to connect at worst: of 100,000 nodes that wait for one bus, 3,000 try in a second."""
 
 
-PING_SECONDS = 20.0
+PING_SECONDS = 60.0
 """Between two signs of life of the connection. Each costs 0.5 ms; whoever asks services waits for answers and needs to know
 sooner, a detector that has something to say notices within its request's time that nobody takes it."""
 

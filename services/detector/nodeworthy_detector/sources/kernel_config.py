@@ -1,7 +1,9 @@
 """The configuration that a kernel was built with, from the first place that has it."""
 
+import hashlib
 import re
 
+from nodeworthy.features import FeatureSet
 from nodeworthy_detector.hostfs import Host, HostReadError
 from nodeworthy_detector.sources.reading import Answer, Faults, attributes, unknown
 
@@ -59,8 +61,23 @@ def read_config(host: Host, release: str | None, first: str, faults: Faults) -> 
         if place == _UNNAMED_PLACE and release and is_of_other_series(text, release):
             faults.add(f"{place} is passed over: it says that it is of another kernel than {release}")
             continue
-        return attributes(parse_config(text))
+        return _options(text)
     return unknown(f"none of {len(places)} places has a kernel configuration, from {places[0]} to {places[-1]}")
+
+
+class _Parsed:
+    """The last configuration that was read: its text stays the same for a whole boot, and taking it apart costs 4 ms."""
+
+    digest = b""
+    options = FeatureSet()
+
+
+def _options(text: str) -> FeatureSet:
+    digest = hashlib.sha256(text.encode()).digest()
+    if digest != _Parsed.digest:
+        _Parsed.options = attributes(parse_config(text))
+        _Parsed.digest = digest
+    return _Parsed.options
 
 
 def is_of_release(text: str, release: str) -> bool:
