@@ -7,7 +7,20 @@ names the piece that it is held against. What a figure was when it was written d
 import importlib
 import sys
 
-SECTIONS = ("startup", "features", "rules", "rules_fleet", "detector", "fleet", "bus", "traffic", "images", "imports")
+SECTIONS = (
+    "startup",
+    "features",
+    "rules",
+    "rules_fleet",
+    "detector",
+    "fleet",
+    "bus",
+    "traffic",
+    "cluster",
+    "images",
+    "resolver",
+    "imports",
+)
 
 
 def main(wanted: list[str]) -> None:

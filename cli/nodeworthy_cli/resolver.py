@@ -36,6 +36,33 @@ Given = str | float | bool | Path | tuple[str, ...] | None
     "--ca-file", type=click.Path(path_type=Path), help="Certificate authorities to trust as registries, in PEM form."
 )
 @click.option(
+    "--hosts-dir",
+    type=click.Path(path_type=Path),
+    help="containerd's folder certs.d: mirrors and certificates by host.",
+)
+@click.option(
+    "--allow-private/--no-allow-private",
+    default=None,
+    help="Ask registries with private or loopback addresses.  [default: only where the bus is on loopback]",
+)
+@click.option(
+    "--private-host", "private_hosts", multiple=True, metavar="HOST[:PORT]", help="This one may have a private address."
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="Ask only hosts that are named so: registries, their token servers and storage.  [default: any]",
+)
+@click.option(
+    "--pull-secrets",
+    "pull_secret_namespaces",
+    multiple=True,
+    metavar="NAMESPACE",
+    help="Use the image pull secrets of this namespace, for whoever asks.  [default: none]",
+)
+@click.option(
     "--tag-seconds",
     type=click.FloatRange(0, MAX_TAG_SECONDS),
     help="How long what a tag points at is believed.  [default: 60]",
@@ -56,7 +83,8 @@ def command(bus: BusOptions, log_format: str, **given: Given) -> None:
     """Answer on the bus what images are made of and what they declare, until Ctrl-C.
 
     Answers of registries are kept on the bus, for all resolvers of the cluster. Any number of them may run: requests are
-    shared. Each option but --log-format has a variable NODEWORTHY_*, for example NODEWORTHY_TAG_SECONDS.
+    shared. Link-local addresses and metadata services are never asked. Each option but --log-format has a variable
+    NODEWORTHY_*, for example NODEWORTHY_TAG_SECONDS.
     """
     processes.configure_logs(form=processes.LogFormat(log_format))
     settings = make_settings(bus, given)

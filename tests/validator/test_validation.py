@@ -127,7 +127,7 @@ async def test_a_reply_is_never_larger_than_a_message_and_the_rest_comes_with_th
     inventory, validation = make(lambda request, _: answer_later(request), reply_bytes=20_000)
     rules = "".join(
         f"  - name: r{number}\n    matchFeatures:\n    - feature: pci.device\n"
-        f'      matchExpressions: {{vendor: {{op: In, value: ["{number}"]}}}}\n'
+        f'      matchExpressions: {{vendor: {{op: In, value: ["{number:04x}"]}}}}\n'
         for number in range(20)
     )
     spec = f"version: v1alpha1\ncompatibilities:\n- description: {'d' * 300}\n  rules:\n{rules}"

@@ -19,6 +19,7 @@ from nodeworthy_resolver.cache import ImageCache, Kept
 from nodeworthy_resolver.flights import Flights
 from nodeworthy_resolver.metrics import CacheResult, Metrics
 from nodeworthy_resolver.oci import Reference
+from nodeworthy_resolver.oci.concurrency import run_pair
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.registry import RegistryClient
 from nodeworthy_resolver.searches import Searches
@@ -173,7 +174,7 @@ class Lookup:
         return Digest(record.digest), record.looked
 
     async def _find_knowledge(self, digest: Digest) -> ImageKnowledge:
-        kept = await self._resources.cache.read_image(digest)
+        kept, _ = await run_pair(self._resources.cache.read_image(digest), self._searches.prepare(digest))
         known = kept.record.knowledge if kept.record else None
         wanted, search = self._question.platforms, self._searches.search
         if known is None:

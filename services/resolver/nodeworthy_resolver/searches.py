@@ -33,16 +33,24 @@ class Searches:
         self._lifetimes = lifetimes
         self._clock = clock
         self._is_fresh = is_fresh
+        self._read: dict[Digest, Kept[SearchRecord]] = {}
         self.looked = int(clock())
         """When the oldest of the answers was given."""
 
+    async def prepare(self, digest: Digest) -> None:
+        """Read what the cache says of a digest that will be searched, while something else is read."""
+        self._read[digest] = await self._cache.read_search(self._store.name, digest)
+
+    async def _kept(self, digest: Digest) -> Kept[SearchRecord]:
+        return self._read.get(digest) or await self._cache.read_search(self._store.name, digest)
+
     async def is_known(self, digest: Digest) -> bool:
         """Whether the digest was found in this repository before; the same bytes elsewhere prove nothing for it."""
-        return (await self._cache.read_search(self._store.name, digest)).record is not None
+        return (await self._kept(digest)).record is not None
 
     async def search(self, digest: Digest) -> ArtifactSearch:
         """The artifact attached to a digest: what the cache says while that is believed, else what the registry says."""
-        kept = await self._cache.read_search(self._store.name, digest)
+        kept = await self._kept(digest)
         if kept.record is not None and not self._is_fresh and kept.age < self._lifetime(kept.record.search):
             return self._use(kept.record, CacheResult.HIT)
         looked = int(self._clock())

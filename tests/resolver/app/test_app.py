@@ -12,8 +12,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from nodeworthy.bus import payloads
+from nodeworthy.bus.client import Msg
 from nodeworthy.bus.connecting import wait_for_end
 from nodeworthy.bus.connection import connect
+from nodeworthy.bus.images import TagLostPlatforms
+from nodeworthy.bus.names import Names
 from nodeworthy.errors import (
     BusDeniedError,
     BusUnreachableError,
@@ -25,7 +29,7 @@ from nodeworthy.errors import (
 )
 from nodeworthy_resolver.app import run
 from nodeworthy_resolver.oci import RegistryAccess
-from nodeworthy_resolver.settings import Settings
+from nodeworthy_resolver.settings import Lifetimes, Settings
 
 if TYPE_CHECKING:
     from tests.conftest import NatsCli
@@ -151,6 +155,25 @@ async def test_who_asks_on_a_shared_bus_reaches_no_private_address(
     with pytest.raises(RegistryDeniedError, match="its address is private"):
         await reader.look(faulty.name)
     assert not faulty.seen
+
+
+async def test_a_reader_hears_that_a_tag_moved_and_lost_a_platform(
+    start: "Start", reader: "Person", faulty: "FaultyRegistry", build: "Builder"
+) -> None:
+    heard: asyncio.Queue[TagLostPlatforms] = asyncio.Queue()
+
+    async def hear(message: Msg) -> None:
+        heard.put_nowait(payloads.decode(message.data, TagLostPlatforms))
+
+    await start(lifetimes=Lifetimes(tag=0, failure=0))
+    faulty.tags["v1"] = build.image("linux/arm64")
+    async with reader.connection.subscribed(Names().image_changes, hear):
+        await reader.look(faulty.name)
+        faulty.tags["v1"] = moved = build.image("linux/amd64")
+        await reader.look(faulty.name)
+        told = await asyncio.wait_for(heard.get(), 20)
+    assert (told.reference, told.after, told.lost) == (faulty.name, moved.digest, ("linux/arm64",))
+    assert not reader.connection.denials.recent
 
 
 async def test_metrics_show_what_registries_were_asked_and_that_one_wants_to_be_left_alone(

@@ -1,3 +1,4 @@
+import base64
 import json
 from typing import Any
 
@@ -14,6 +15,7 @@ from nodeworthy_resolver.oci.manifests import (
     DOCKER_MANIFEST,
     IMAGE_INDEX,
     IMAGE_MANIFEST,
+    Descriptor,
     Index,
     Manifest,
     claimed_platform,
@@ -187,3 +189,30 @@ def test_any_json_is_parsed_or_refused_in_words(document: Any, served: str) -> N
     except RegistryContentError as error:
         why = error.why
     assert why or isinstance(found, Manifest | Index)
+
+
+def embed(content: bytes, **changes: Any) -> Descriptor:
+    said = {"digest": compute(content), "size": len(content), "data": base64.b64encode(content).decode()}
+    return Descriptor(**{**said, **changes})
+
+
+@given(st.binary(max_size=100))
+def test_content_that_a_descriptor_carries_is_taken_from_it(data: bytes) -> None:
+    assert manifests.embedded(embed(data)) == data
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": None},
+        {"data": 1},
+        {"data": "%%%"},
+        {"data": "eA=="},
+        {"data": "A" * (manifests.MAX_MANIFEST_BYTES + 4)},
+        {"size": 99},
+        {"digest": "md5:1"},
+        {"digest": "sha256:" + "0" * 64},
+    ],
+)
+def test_what_a_descriptor_carries_and_does_not_promise_is_not_taken(changes: dict[str, Any]) -> None:
+    assert manifests.embedded(embed(b"a document", **changes)) is None

@@ -231,3 +231,17 @@ def oras_client(host: str) -> Any:
 def oras_subject(content: Content) -> Any:
     """A subject as the oras package wants it."""
     return oras.oci.Subject(mediaType=content.media_type, digest=content.digest, size=len(content.data))
+
+
+async def test_distribution_is_read_as_the_mirror_of_another_registry(
+    oras: "Oras", index: Content, distribution_registry: str, tmp_path: Path
+) -> None:
+    oras("cp", "--from-oci-layout", "layout:v1", "--to-plain-http", f"{distribution_registry}/team/app:v1")
+    folder = tmp_path / "certs.d" / "_default"
+    folder.mkdir(parents=True)
+    (folder / "hosts.toml").write_text(f'[host."http://{distribution_registry}"]\ncapabilities = ["pull", "resolve"]')
+    reference = parse_reference("registry.invalid/team/app:v1")
+    async with open_store(reference, RegistryAccess(hosts_folder=folder.parent)) as store:
+        found = await resolve_image(store, reference, None)
+    assert found.digest == index.digest
+    assert all(image.configured for image in found.images)

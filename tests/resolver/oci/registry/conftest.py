@@ -1,5 +1,7 @@
 """One image in the misbehaving registry, and what a client makes of it."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
@@ -55,3 +57,16 @@ def search(resolve: Resolve) -> Search:
         return found
 
     return run
+
+
+@pytest.fixture
+def mirrored(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes hosts.toml for the registry ``registry.test``, which does not exist; the folder certs.d."""
+
+    def write(text: str) -> Path:
+        folder = tmp_path / "certs.d" / "registry.test"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "hosts.toml").write_text(text)
+        return tmp_path / "certs.d"
+
+    return write

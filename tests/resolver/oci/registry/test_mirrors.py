@@ -1,9 +1,6 @@
 """containerd's hosts.toml: how it is read, and who is asked then."""
 
 import contextlib
-import json
-import shutil
-import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +9,7 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodeworthy.errors import NodeworthyError, RegistryError, RegistryUnreachableError, UsageError
+from nodeworthy.errors import RegistryError, RegistryUnreachableError, UsageError
 from nodeworthy.images import SearchState
 from nodeworthy_resolver.oci import parse_reference, resolve_image
 from nodeworthy_resolver.oci.reference import Reference
@@ -22,7 +19,7 @@ from nodeworthy_resolver.oci.store import Content
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.resolver.conftest import Builder, FaultyRegistry, OpenClient, Serve, Waits
+    from tests.resolver.conftest import Builder, FaultyRegistry, OpenClient, Serve
     from tests.resolver.oci.registry.conftest import Resolve
 
 HOME = Path("/certs.d/registry.example")
@@ -135,19 +132,6 @@ def test_a_folder_without_the_file_holds_certificates_as_docker_keeps_them(tmp_p
     (folder / "client.key").unlink()
     with pytest.raises(UsageError, match=r"client\.cert has no client\.key beside it"):
         read_hosts(tmp_path, "registry.example", "it")
-
-
-@pytest.fixture
-def mirrored(tmp_path: Path) -> "Callable[[str], Path]":
-    """Writes hosts.toml for the registry ``registry.test``, which does not exist; the folder certs.d."""
-
-    def write(text: str) -> Path:
-        folder = tmp_path / "certs.d" / "registry.test"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "hosts.toml").write_text(text)
-        return tmp_path / "certs.d"
-
-    return write
 
 
 IMAGE = "registry.test/team/app:v1"
@@ -323,62 +307,3 @@ async def test_a_broken_file_harms_its_registry_alone(
     with pytest.raises(UsageError, match=r"registry\.test"):
         await resolve(IMAGE, hosts_folder=folder)
     assert (await resolve(faulty.name, hosts_folder=folder)).digest == image.digest
-
-
-@pytest.fixture
-def certificate() -> Path:
-    """The certificate for localhost, with its key."""
-    return Path(__file__).parents[1] / "localhost.pem"
-
-
-async def test_a_hosts_certificate_authority_is_trusted_for_it(
-    secure: "FaultyRegistry", build: "Builder", certificate: Path, resolve: "Resolve", tmp_path: Path
-) -> None:
-    secure.tags["v1"] = image = build.image()
-    folder = tmp_path / f"{secure.host.replace(':', '_')}_"
-    folder.mkdir()
-    with pytest.raises(RegistryUnreachableError, match="cannot be trusted"):
-        await resolve(secure.name, plain_http=False, hosts_folder=tmp_path)
-    shutil.copy(certificate, folder / "ca.crt")
-    assert (await resolve(secure.name, plain_http=False, hosts_folder=tmp_path)).digest == image.digest
-
-
-@pytest.mark.parametrize("skip", [True, False])
-async def test_skip_verify_trusts_anybody_and_its_absence_nobody_strange(
-    skip: bool, secure: "FaultyRegistry", build: "Builder", resolve: "Resolve", mirrored: "Callable[[str], Path]"
-) -> None:
-    secure.tags["v1"] = build.image()
-    folder = mirrored(f'server = "https://{secure.host}"\nskip_verify = {json.dumps(skip)}')
-    if skip:
-        assert (await resolve(IMAGE, hosts_folder=folder)).images
-    else:
-        with pytest.raises(NodeworthyError, match="cannot be trusted"):
-            await resolve(IMAGE, hosts_folder=folder)
-
-
-async def test_a_client_certificate_is_shown_to_its_host_and_a_wrong_file_is_named(
-    serve_faulty: "Serve", build: "Builder", certificate: Path, resolve: "Resolve", mirrored: "Callable[[str], Path]"
-) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    context.verify_mode = ssl.CERT_REQUIRED
-    context.load_verify_locations(certificate)
-    async with serve_faulty(context) as registry:
-        registry.tags["v1"] = build.image()
-        shown = f'server = "https://{registry.host}"\nca = "{certificate}"\n'
-        with pytest.raises(RegistryUnreachableError):
-            await resolve(IMAGE, hosts_folder=mirrored(shown), attempts=1)
-        for client in (f'"{certificate}"', f'[["{certificate}", "{certificate}"]]'):
-            assert (await resolve(IMAGE, hosts_folder=mirrored(f"{shown}client = {client}"))).images
-        for wrong, why in ((__file__, "cannot be used"), ("/missing.pem", "cannot be read")):
-            with pytest.raises(UsageError, match=why):
-                await resolve(IMAGE, hosts_folder=mirrored(f'{shown}client = "{wrong}"'))
-
-
-async def test_a_dial_timeout_is_for_connecting(
-    faulty: "FaultyRegistry", mirrored: "Callable[[str], Path]", image: Content, resolve: "Resolve", waits: "Waits"
-) -> None:
-    """192.0.2.1 is for documentation, and nobody answers there (RFC 5737)."""
-    folder = mirrored(f'server = "http://{faulty.host}"\n[host."http://192.0.2.1"]\ndial_timeout = "50ms"')
-    assert (await resolve(IMAGE, hosts_folder=folder)).digest == image.digest
-    assert sum(waits.seconds) < 10
