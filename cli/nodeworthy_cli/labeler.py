@@ -10,7 +10,7 @@ import click
 
 from nodeworthy import processes
 from nodeworthy_cli.bus_options import BusOptions, bus_options, connection_settings
-from nodeworthy_cli.service_options import http_options, log_option
+from nodeworthy_cli.service_options import http_options, labels_config_option, log_option
 from nodeworthy_labeler.settings import MAX_REPLICAS, Settings, TargetKind, read_settings
 
 
@@ -21,6 +21,7 @@ from nodeworthy_labeler.settings import MAX_REPLICAS, Settings, TargetKind, read
     type=click.Path(path_type=Path),
     help="A folder of rule files (*.yaml, *.yml, *.json); read anew whenever it changes.  [default: no rules]",
 )
+@labels_config_option
 @click.option(
     "--target",
     type=click.Choice([kind.value for kind in TargetKind]),
@@ -33,6 +34,17 @@ from nodeworthy_labeler.settings import MAX_REPLICAS, Settings, TargetKind, read
     "--node-feature-namespaces",
     metavar="NAME[,NAME]",
     help="Whose NodeFeature objects are taken.  [default: those of all namespaces]",
+)
+@click.option(
+    "--startup-taint",
+    metavar="KEY[:EFFECT]",
+    help="A taint that new Nodes come with, removed once they are labelled.  [default: none]",
+)
+@click.option(
+    "--health-condition",
+    is_flag=True,
+    default=None,
+    help="Keep the condition HardwareFactsHealthy of each Node.",
 )
 @click.option(
     "--replicas",

@@ -1,6 +1,7 @@
 """The options of every verb that runs a service."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -17,6 +18,14 @@ log_option = click.option(
     default=processes.LogFormat.AUTO.value,
     show_default=True,
     help="How log lines look; auto is text on a terminal, else JSON.",
+)
+
+
+labels_config_option = click.option(
+    "--labels-config",
+    type=click.Path(path_type=Path),
+    envvar="NODEWORTHY_LABELS_CONFIG",
+    help="A file with the labeler's settings of labels: prefix, namespaces, kinds, default labels.  [default: NFD's]",
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy_cli.bus_options import BusOptions
 from nodeworthy_cli.labeler import make_settings
+from nodeworthy_labeler.settings import StartupTaint
 
 if TYPE_CHECKING:
     from tests.cli.conftest import FactsBus, ReadUntil, StartVerb, Verb
@@ -54,6 +55,15 @@ def kubeconfig(tmp_path: Path) -> Path:
     contexts = [{"name": "c", "context": {"cluster": "c", "user": "", "namespace": "team"}}]
     path.write_text(json.dumps({"clusters": [cluster], "contexts": contexts, "current-context": "c"}))
     return path
+
+
+def test_the_taint_of_new_nodes_and_the_condition_are_options(kubeconfig: Path) -> None:
+    bus = BusOptions(server="nats://127.0.0.1:1")
+    found = make_settings(
+        bus, {"kubeconfig": kubeconfig, "startup_taint": "x.org/new", "health_condition": True}
+    ).kubernetes
+    assert found is not None
+    assert (found.startup_taint, found.has_health_condition) == (StartupTaint("x.org/new"), True)
 
 
 def test_a_kubeconfig_makes_nodes_the_target_unless_the_bus_is_asked_for(kubeconfig: Path) -> None:

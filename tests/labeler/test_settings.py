@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from nodeworthy.errors import UsageError
-from nodeworthy_labeler.settings import Settings, read_settings
+from nodeworthy.errors import DocumentError, UsageError
+from nodeworthy_labeler.settings import Settings, StartupTaint, read_settings
 
 
 def test_without_variables_the_defaults_count() -> None:
@@ -80,3 +80,45 @@ def test_a_home_that_has_a_kubeconfig_is_used_when_kubernetes_is_asked_for(tmp_p
 def test_a_cluster_that_cannot_be_found_is_said(variables: dict[str, str], text: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=text):
         read_settings({"HOME": str(tmp_path), **variables})
+
+
+def test_the_taint_of_new_nodes_and_the_condition_are_off_unless_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(KUBECONFIG)
+    given = {"NODEWORTHY_KUBECONFIG": str(path)}
+    found = read_settings(given).kubernetes
+    assert found is not None
+    assert (found.startup_taint, found.has_health_condition) == (None, False)
+    taint = {"NODEWORTHY_STARTUP_TAINT": "x.org/new:NoExecute", "NODEWORTHY_HEALTH_CONDITION": "True"}
+    found = read_settings(given | taint).kubernetes
+    assert found is not None
+    assert (found.startup_taint, found.has_health_condition) == (StartupTaint("x.org/new", "NoExecute"), True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("NODEWORTHY_STARTUP_TAINT", "node.kubernetes.io/not-ready:NoSchedule", "is Kubernetes' own"),
+        ("NODEWORTHY_STARTUP_TAINT", "new", "must have a namespace"),
+        ("NODEWORTHY_STARTUP_TAINT", "x.org/new:", "the effect must be one of"),
+        ("NODEWORTHY_STARTUP_TAINT", "x.org/new=1:NoSchedule", "a taint is named KEY or KEY:EFFECT"),
+        ("NODEWORTHY_STARTUP_TAINT", "x.org/", "a taint is named KEY or KEY:EFFECT"),
+        ("NODEWORTHY_HEALTH_CONDITION", "1", "it is true or false"),
+    ],
+)
+def test_what_cannot_be_a_taint_or_a_switch_is_told(name: str, value: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(KUBECONFIG)
+    with pytest.raises(UsageError, match=f"{name}='{value}' cannot be used: .*{text}"):
+        read_settings({"NODEWORTHY_KUBECONFIG": str(path), name: value})
+
+
+def test_the_settings_of_labels_are_in_a_file_of_their_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "labels.yaml"
+    file.write_text("labels: {autoPrefix: false}\nenableTaints: true\nresyncPeriod: 1h\n")
+    settings = read_settings({"NODEWORTHY_LABELS_CONFIG": str(file)})
+    assert (settings.labels.auto_prefix, settings.labels.outputs.taints) == (False, True)
+    assert [record.message for record in caplog.records] == ["labeler.labels_config_notice"]
+    file.write_text("label: {}\n")
+    with pytest.raises(DocumentError, match="did you mean labels"):
+        read_settings({"NODEWORTHY_LABELS_CONFIG": str(file)})

@@ -10,9 +10,10 @@ from nodeworthy_cli import exits
 from nodeworthy_cli.bus_options import BusOptions, bus_options
 from nodeworthy_cli.kubernetes_options import KubernetesOptions, kubernetes_options
 from nodeworthy_cli.labels.comparing import LabelChange, changes_in, conflicts_in, make_plans
-from nodeworthy_cli.labels.inputs import Known, reading_inputs
+from nodeworthy_cli.labels.inputs import Known, read_label_settings, reading_inputs
 from nodeworthy_cli.labels.reaching import Reach, run_on_either
 from nodeworthy_cli.output import format_option, print_document, print_table, printable
+from nodeworthy_cli.service_options import labels_config_option
 
 _MAX_UNUSED = 20
 """Objects that are not used and are named; the rest are counted."""
@@ -37,6 +38,7 @@ class LabelChanges(msgspec.Struct, frozen=True, omit_defaults=True):
 @click.command(name="diff")
 @click.argument("names", nargs=-1, metavar="[NODE]...")
 @rules_option
+@labels_config_option
 @format_option
 @kubernetes_options
 @bus_options
@@ -46,6 +48,7 @@ def command(
     *,
     names: tuple[str, ...],
     folder: Path | None,
+    labels_config: Path | None,
     output: str,
     kubernetes: KubernetesOptions,
     bus: BusOptions,
@@ -67,7 +70,7 @@ def command(
         )
 
     async def work(reach: Reach) -> LabelChanges:
-        async with reading_inputs(reach, folder, names) as known:
+        async with reading_inputs(reach, folder, names, read_label_settings(labels_config)) as known:
             tell_left_out(known)
             return compare(known, names)
 

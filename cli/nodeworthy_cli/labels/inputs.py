@@ -5,9 +5,19 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from nodeworthy.errors import UsageError
 from nodeworthy.fleet import Fleet
-from nodeworthy.labels import LabelMemory, LabelSettings, RuleObject, TargetState, compile_policy, labels_of_memory
+from nodeworthy.labels import (
+    LabelMemory,
+    LabelSettings,
+    RuleObject,
+    TargetState,
+    compile_policy,
+    labels_of_memory,
+    settings_file,
+)
 from nodeworthy_cli.labels import cluster_inputs
 from nodeworthy_cli.labels.facts_reading import Facts, FactsReading
 from nodeworthy_cli.labels.reaching import Reach
@@ -68,8 +78,25 @@ class Known:
         return TargetState(self.nodes[node].labels, memory)
 
 
+def read_label_settings(path: Path | None) -> LabelSettings:
+    """The labeler's settings of labels, of ``--labels-config``; what is good to know of the file is told.
+
+    Raises:
+        UsageError: the file cannot be read.
+        DocumentError: it has mistakes.
+    """
+    if path is None:
+        return LabelSettings()
+    settings, notices = settings_file.read_label_settings(path)
+    for notice in notices:
+        click.echo(f"note: {notice}", err=True)
+    return settings
+
+
 @contextlib.asynccontextmanager
-async def reading_inputs(reach: Reach, folder: Path | None, names: Collection[str] = ()) -> AsyncIterator[Known]:
+async def reading_inputs(
+    reach: Reach, folder: Path | None, names: Collection[str] = (), settings: LabelSettings | None = None
+) -> AsyncIterator[Known]:
     """What a labeler would go by; its facts go on as long as the context lasts, everything else is of its beginning.
 
     Args:
@@ -77,6 +104,7 @@ async def reading_inputs(reach: Reach, folder: Path | None, names: Collection[st
         folder: Rules that are in force beside those of the cluster; an object in it stands for the one of its name there.
             Without a cluster: all rules, and ``None``: nobody knows them.
         names: The nodes that are meant; none: all.
+        settings: The labeler's, of labels; ``None``: as they are without any.
 
     Raises:
         UsageError: the folder cannot be listed.
@@ -100,7 +128,7 @@ async def reading_inputs(reach: Reach, folder: Path | None, names: Collection[st
             await cluster_inputs.read_infos(reach.client, facts, [name for name in names or nodes if name in nodes])
         yield Known(
             facts,
-            compile_rules(loaded, compile_policy(LabelSettings())),
+            compile_rules(loaded, compile_policy(settings or LabelSettings())),
             nodes,
             {one.node: one.memory for one in records if one.memory is not None},
             {one.node: one.problem for one in records if one.problem},

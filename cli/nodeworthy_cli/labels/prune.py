@@ -29,6 +29,7 @@ from nodeworthy_cli.labels.reaching import run_on_cluster
 from nodeworthy_cli.labels.selecting import TRIES, for_each, read_metadata, read_selected, selector_option
 from nodeworthy_cli.output import format_option, print_document, print_table, printable
 from nodeworthy_labeler.cluster.applications import METADATA, STATUS, changes_of, make_application
+from nodeworthy_labeler.cluster.health_conditions import CONDITION, make_condition_removal
 from nodeworthy_labeler.cluster.membership import LABELS
 from nodeworthy_labeler.cluster.node_objects import OWN_NAMES, NodeObject, read_node
 from nodeworthy_labeler.cluster.ownership import MANAGER
@@ -47,6 +48,8 @@ class Pruned(msgspec.Struct, frozen=True, omit_defaults=True):
     node: str
     removed: Mapping[RejectedKind, tuple[str, ...]] = {}
     """Keys that were ours; of a taint ``key:effect``. What somebody else owns too stays with them."""
+    conditions: tuple[str, ...] = ()
+    """Types of conditions."""
     notes: tuple[str, ...] = ()
     """Our own annotations."""
     problem: str = ""
@@ -80,7 +83,7 @@ def command(
     output: str,
     kubernetes: KubernetesOptions,
 ) -> None:
-    """Remove what nodeworthy owns from Nodes: labels, annotations, extended resources, taints and its own annotations.
+    """Remove what nodeworthy owns from Nodes: labels, annotations, extended resources, taints, its condition and its notes.
 
     Only the API server has to run; labelers must not, since they would write it all again. What others have set stays, also
     where it is ours as well. Exit codes: 0 done, 2 not done on some Node.
@@ -155,7 +158,7 @@ async def _prune_node(client: Client, writer: NodeWriter, name: str, body: bytes
     for _ in range(TRIES):
         try:
             node, notes = read_node(body), _own_annotations(body, name)
-            removed = removed or Pruned(name, _ours(node), notes)
+            removed = removed or Pruned(name, _ours(node), (CONDITION,) if node.health_note else (), notes)
             if not is_dry:
                 await _remove(client, writer, node, has_notes=bool(notes))
         except (KubernetesForbiddenError, KubernetesUnauthorizedError):
@@ -186,7 +189,9 @@ async def _remove(client: Client, writer: NodeWriter, node: NodeObject, *, has_n
         application = make_application(node, plan, kinds)
         if application is not None:
             node = (await writer.apply(application)).node
-    await writer.settle_taints(node, changes_of(plan, RejectedKind.TAINT))
+    node = (await writer.settle_taints(node, changes_of(plan, RejectedKind.TAINT))).node
+    if node.health_note:
+        await client.request(make_condition_removal(node))
     request = _make_clearing(await read_metadata(client, name), name) if has_notes else None
     if request is not None:
         await client.request(request)
@@ -229,6 +234,8 @@ def _print(done: Sequence[Pruned]) -> None:
     rows = []
     for one in done:
         counts = Counter({kind: len(keys) for kind, keys in one.removed.items()})
-        rows.append((one.node, *(str(counts[kind]) for kind in RejectedKind), str(len(one.notes))))
+        rows.append(
+            (one.node, *(str(counts[kind]) for kind in RejectedKind), str(len(one.conditions)), str(len(one.notes)))
+        )
     if rows:
-        print_table(("NODE", "LABELS", "ANNOTATIONS", "RESOURCES", "TAINTS", "OWN NOTES"), rows)
+        print_table(("NODE", "LABELS", "ANNOTATIONS", "RESOURCES", "TAINTS", "CONDITIONS", "OWN NOTES"), rows)

@@ -11,10 +11,11 @@ from nodeworthy_cli import exits
 from nodeworthy_cli.bus_options import BusOptions, bus_options
 from nodeworthy_cli.kubernetes_options import KubernetesOptions, kubernetes_options
 from nodeworthy_cli.labels.diff import rules_option, show_value, tell_left_out
-from nodeworthy_cli.labels.inputs import Known, reading_inputs
+from nodeworthy_cli.labels.inputs import Known, read_label_settings, reading_inputs
 from nodeworthy_cli.labels.reaching import Reach, run_on_either
 from nodeworthy_cli.labels.verifying import Verification, verify
 from nodeworthy_cli.output import format_option, print_document, print_table, printable
+from nodeworthy_cli.service_options import labels_config_option
 
 SAMPLE = 10
 """Nodes that are looked at where nobody says how many: a scan costs each some tenths of a second of one core."""
@@ -32,17 +33,19 @@ SAMPLE = 10
     help="How long all the scans may take together.",
 )
 @rules_option
+@labels_config_option
 @format_option
 @kubernetes_options
 @bus_options
 @click.pass_context
-def command(
+def command(  # noqa: PLR0913 # one for each option
     ctx: click.Context,
     *,
     names: tuple[str, ...],
     sample: int | None,
     timeout: float,
     folder: Path | None,
+    labels_config: Path | None,
     output: str,
     kubernetes: KubernetesOptions,
     bus: BusOptions,
@@ -62,7 +65,7 @@ def command(
     async def work(reach: Reach) -> Verification:
         if reach.store is None:
             raise UsageError("no bus is named", why="detectors are asked over it", todo="name it with --server")
-        async with reading_inputs(reach, folder, names) as known:
+        async with reading_inputs(reach, folder, names, read_label_settings(labels_config)) as known:
             if known.has_rules:
                 tell_left_out(known)
             return await verify(reach.store, known, _choose(known, names, sample or SAMPLE), timeout)

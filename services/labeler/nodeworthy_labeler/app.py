@@ -130,7 +130,16 @@ class Labeler:
         )
         if self.cluster is not None:
             mark = partial(self.labelling.mark, is_urgent=True)
-            self.cluster.attach(Hooks(self.inputs, self._take_facts, mark, self._share_anew, self._look))
+            hooks = Hooks(
+                self.inputs,
+                self._take_facts,
+                mark,
+                self.labelling.is_marked,
+                self._share_anew,
+                self._look,
+                is_reading=lambda: self.connection.is_connected and not self.nodes.problem,
+            )
+            self.cluster.attach(hooks)
         metrics.watch(self._count)
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -88,6 +88,10 @@ class Labelling:
         self._turns.mark(nodes, is_urgent=is_urgent and self.is_open)
         self._wake.set()
 
+    def is_marked(self, node: str) -> bool:
+        """Whether a node may need other labels than those that are being written."""
+        return self._turns.is_marked(node)
+
     async def run(self) -> None:
         """Work until cancelled; what fails is tried again."""
         workers: set[asyncio.Task[None]] = set()

@@ -1,9 +1,11 @@
 """What can be set about the labeler; the only module of it that reads the environment."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.bus.sweeping import SweepSettings
@@ -14,7 +16,13 @@ from nodeworthy.kubernetes.config import find_access, find_in_cluster
 from nodeworthy.kubernetes.requests import RequestLimits
 from nodeworthy.kubernetes.roll import LeaseSettings
 from nodeworthy.labels import LabelSettings
-from nodeworthy.processes import read_number, read_port
+from nodeworthy.processes import EventLog, read_number, read_port
+from nodeworthy.rules.labels import taint_effect_problem, taint_name_problem
+
+_TAINT_KEY = re.compile(r"[a-z0-9.-]+/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
+"""With a namespace, as all that the labeler gives (Kubernetes documentation, "Labels and Selectors", syntax)."""
+
+_LOG = EventLog("labeler")
 
 MAX_REPLICAS = 5
 """What NATS allows for the replicas of a stream."""
@@ -41,6 +49,21 @@ class TargetKind(StrEnum):
     BUCKET = "bucket"
 
 
+class StartupTaint(NamedTuple):
+    """A taint that new nodes come with, and that is to go when they are labelled."""
+
+    key: str
+    effect: str = ""
+    """Empty: every effect that a taint of this key has."""
+
+    def is_like(self, key: str, effect: str) -> bool:
+        """Whether a taint of this key and effect is meant."""
+        return key == self.key and (not self.effect or effect == self.effect)
+
+    def __str__(self) -> str:
+        return f"{self.key}:{self.effect}" if self.effect else self.key
+
+
 @dataclass(frozen=True)
 class ClusterSettings:
     """The Kubernetes cluster whose Nodes are labelled."""
@@ -62,6 +85,14 @@ class ClusterSettings:
     """How often it is looked whether the statuses of rules and groups are to be written: 5,000 nodes take half a second."""
     instance: str = ""
     """Who we are in Events; in a pod its name."""
+    startup_taint: StartupTaint | None = None
+    """Removed from a Node once its first labels are complete; ``None``: no taint is."""
+    has_health_condition: bool = False
+    """Whether Nodes get the condition ``HardwareFactsHealthy``: one write of a Node's status for each change of it."""
+    health_seconds: float = 10.0
+    """How often it is looked whether conditions are to be written: as often as for statuses, and cheaper."""
+    stale_seconds: float = 1500.0
+    """How old a detector's last word may be: it renews it every 600 s give or take 60, so that two of these may be lost."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +138,21 @@ class Settings:
     """In a pod 0.0.0.0, since the kubelet asks from outside; nothing there is secret."""
 
 
+def load_label_settings(path: Path) -> LabelSettings:
+    """The settings of labels in a file; what is good to know of it goes to the log.
+
+    Raises:
+        UsageError: the file cannot be read.
+        DocumentError: it has mistakes.
+    """
+    from nodeworthy.labels.settings_file import read_label_settings
+
+    settings, notices = read_label_settings(path)
+    for notice in notices:
+        _LOG.warning("labeler.labels_config_notice", notice=str(notice))
+    return settings
+
+
 def read_settings(environment: Mapping[str, str]) -> Settings:
     """The settings of a process that was started with these variables.
 
@@ -114,15 +160,16 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
 
     Raises:
         UsageError: a variable does not have a value that it may have, or a cluster is asked for and none is known.
-        DocumentError: a kubeconfig has mistakes.
+        DocumentError: a kubeconfig or the settings of labels have mistakes.
     """
     given = {name: value for name, value in environment.items() if value}
     settings = Settings()
-    rules = given.get("NODEWORTHY_RULES")
+    rules, labels = given.get("NODEWORTHY_RULES"), given.get("NODEWORTHY_LABELS_CONFIG")
     return replace(
         settings,
         cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
         rules=Path(rules) if rules else None,
+        labels=load_label_settings(Path(labels)) if labels else settings.labels,
         kubernetes=_read_cluster(given),
         replicas=read_number(given, "NODEWORTHY_REPLICAS", least=1, most=MAX_REPLICAS),
         http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
@@ -154,4 +201,25 @@ def _read_cluster(given: Mapping[str, str]) -> ClusterSettings | None:
         access,
         node_feature_namespaces=frozenset(name.strip() for name in namespaces if name.strip()),
         instance=given.get("HOSTNAME", ""),
+        startup_taint=_read_taint(given.get("NODEWORTHY_STARTUP_TAINT", "")),
+        has_health_condition=_read_switch(given, "NODEWORTHY_HEALTH_CONDITION"),
     )
+
+
+def _read_taint(text: str) -> StartupTaint | None:
+    """A taint of ``KEY`` or ``KEY:EFFECT``. Kubernetes' own are refused: they say what its controllers know of a node."""
+    if not text:
+        return None
+    key, _, effect = text.partition(":")
+    problem = taint_name_problem(key) or (taint_effect_problem(effect) if ":" in text else None)
+    why = str(problem) if problem else "" if _TAINT_KEY.fullmatch(key) else "a taint is named KEY or KEY:EFFECT"
+    if why:
+        raise UsageError(f"NODEWORTHY_STARTUP_TAINT={text[:80]!r} cannot be used", why=why)
+    return StartupTaint(key, effect)
+
+
+def _read_switch(given: Mapping[str, str], name: str) -> bool:
+    text = given.get(name, "false").lower()
+    if text not in ("true", "false"):
+        raise UsageError(f"{name}={given[name][:40]!r} cannot be used", why="it is true or false")
+    return text == "true"

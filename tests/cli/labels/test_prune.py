@@ -12,6 +12,7 @@ from tests.kubernetes.api import APPLY, MERGE
 from tests.labeler.cluster.objects import Objects
 
 from nodeworthy.features import FeatureSet, Snapshot
+from nodeworthy_labeler.cluster.health_conditions import CONDITION
 
 if TYPE_CHECKING:
     from tests.cli.conftest import FactsBus, ReadUntil, StartVerb, Verb
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 def prune(verb: "Verb", cluster: "Cluster", *arguments: str) -> Any:
     options = ("-o", "json", "--kubeconfig", str(cluster.kubeconfig))
     return json.loads(verb("labels", "prune", *arguments, *options).stdout)
+
+
+def conditions(node: Any) -> list[str]:
+    return [one["type"] for one in node["status"]["conditions"]]
 
 
 def test_everything_of_ours_goes_and_everything_else_stays(cluster: "Cluster", nfd: NfdMaster, verb: "Verb") -> None:
@@ -79,18 +84,20 @@ async def test_it_refuses_while_a_labeler_runs_and_undoes_its_work_after_it(
     await facts_bus.publisher("n1").publish(Snapshot({"lab.a": FeatureSet(attributes={"x": "1"})}, {}, frozenset()))
     options = ("--kubeconfig", str(cluster.kubeconfig))
     admin = ("--server", facts_bus.server.url, "--user", "admin", *facts_bus.options[-2:])
-    process = start_verb("labeler", "--target", "kubernetes", *options, *admin)
+    process = start_verb("labeler", "--target", "kubernetes", "--health-condition", *options, *admin)
     read_until(process, "labeler.ready")
     cluster.admin.wait_for("/api/v1/nodes", "n1", lambda node: f"{PREFIX}slots" in node["status"]["capacity"])
+    cluster.admin.wait_for("/api/v1/nodes", "n1", lambda node: CONDITION in conditions(node), seconds=40)
     done = verb("labels", "prune", "--yes", *options, code=2)
     assert "a labeler runs, and would write it again: its Lease default/nodeworthy-labeler-" in done.stderr
     process.terminate()
     assert process.wait(30) == 0
     facts_bus.server.stop()  # nothing but the API server is needed
     done = verb("labels", "prune", "--yes", *options)
-    assert done.stdout.splitlines()[1].split() == ["n1", "1", "1", "1", "0", "1"]
+    assert done.stdout.splitlines()[1].split() == ["n1", "1", "1", "1", "0", "1", "2"]
     after = read(cluster, "n1")
     assert after["metadata"]["labels"] == before
+    assert conditions(after) == ["Ready"]
     assert "annotations" not in after["metadata"]
     assert f"{PREFIX}slots" not in after["status"]["capacity"]
 

@@ -15,41 +15,28 @@ from tests.labeler.cluster.objects import NODE_LABEL, Objects
 from tests.labeler.cluster.one_target import OneTarget
 from tests.labeler.cluster.whole import Whole
 
-from nodeworthy.bus import payloads
-from nodeworthy.bus.keys import labels_key
-from nodeworthy.bus.labels import make_record
-from nodeworthy.bus.names import Bucket
 from nodeworthy.fleet import Fleet, Producer, ProducerKind
-from nodeworthy.kubernetes import requests
 from nodeworthy.kubernetes.client import Client
 from nodeworthy.kubernetes.reflector import Complete, Put
-from nodeworthy.kubernetes.resources import NODES
 from nodeworthy.labels import (
     NO_FACTS,
     AcceptanceSettings,
-    Given,
     Giver,
     GiverKind,
-    LabelEntry,
-    LabelMemory,
     LabelSettings,
-    LabelState,
     OutputSettings,
-    RejectedKind,
     WantedLabels,
     compile_policy,
     reconcile,
 )
-from nodeworthy_labeler.cluster.adopting import make_adoption
+from nodeworthy_cli.labels.adopt import adopt
 from nodeworthy_labeler.cluster.node_features import read_node_feature
 from nodeworthy_labeler.cluster.rule_objects import RuleObjects
-from nodeworthy_labeler.cluster.taints import make_taint_patch, read_tainted
 from nodeworthy_labeler.rule_set import compile_rules
 from nodeworthy_labeler.wanting import want
 
 if TYPE_CHECKING:
     from tests.kubernetes.api import Api, Object
-    from tests.labeler.conftest import Bus
 
 CASES = Path(__file__).parents[2] / "data" / "oracle" / "cases.jsonl"
 THE_NODE = "node-1"
@@ -70,12 +57,12 @@ ALL = read_cases()
 
 
 @pytest.mark.parametrize("case", [pytest.param(ALL[name], id=name) for name in ALL if name != THIRD_PARTIES])
-async def test_a_node_ends_as_the_oracle_says(case: dict[str, Any], one: OneTarget, client: Client, bus: "Bus") -> None:
+async def test_a_node_ends_as_the_oracle_says(case: dict[str, Any], one: OneTarget, client: Client) -> None:
     name = case["id"]
     one.cluster.create_node(name)
     make_nodes_past(one.cluster.admin, name, case["input"].get("node", {}))
     before = one.object(name)
-    await adopt(one, name, client, bus)
+    await adopt(client, [name], "", (), is_dry=False)
     wanted = want_of(case["input"])
     await settle(one, name, wanted)
     assert result(before, one.object(name), wanted) == case["expected"]
@@ -120,7 +107,7 @@ def want_of(given: Mapping[str, Any]) -> WantedLabels:
     for item in given["rules"]:
         document = {"apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeatureRule", **item}
         objects.take(Put(item["metadata"]["name"], msgspec.json.encode(document), "", ""))
-    objects.take(Complete("1"))
+    objects.take(Complete(is_first=True))
     loaded = objects.load()
     assert loaded is not None
     fleet = Fleet()
@@ -157,40 +144,6 @@ def make_nodes_past(admin: "Api", name: str, past: "Object") -> None:
 def labels_of_nfd(annotations: Mapping[str, str]) -> list[str]:
     listed = annotations.get(f"{NFD_NAMES}feature-labels", "").split(",")
     return [key if "/" in key else f"feature.node.kubernetes.io/{key}" for key in listed if key]
-
-
-async def adopt(one: OneTarget, name: str, client: Client, bus: "Bus") -> None:
-    """Take over from NFD what its annotations list, and remember by whom it was given, so that it goes with it."""
-    request = requests.read(NODES, name)
-    node = one.object(name)
-    annotations = node["metadata"].get("annotations", {})
-    labels = labels_of_nfd(annotations)
-    if labels:
-        body = (await client.request(request)).body
-        await client.request(make_adoption(name, body, {RejectedKind.LABEL: labels}, [NFD], "2031-05-06T07:08:09Z"))
-    listed = annotations.get(f"{NFD_NAMES}taints", "").split(",")
-    live = {f"{taint['key']}:{taint['effect']}": taint for taint in node["spec"].get("taints", [])}
-    taints = {key: one.get("value", "") for key, one in live.items() if written(one) in listed}
-    if taints:
-        tainted = read_tainted((await client.request(request)).body, request.what)
-        await client.request(make_taint_patch(name, tainted, tainted.taints, taints))
-    no_annotations = {"metadata": {"annotations": dict.fromkeys(key for key in annotations if NFD_NAMES in key)}}
-    one.cluster.admin.must("PATCH", f"/api/v1/nodes/{name}", no_annotations, content=MERGE)
-    values = {key: node["metadata"]["labels"][key] for key in labels}
-    memory = LabelMemory(remember(values), others={RejectedKind.TAINT: remember(taints)} if taints else {})
-    revision = await bus.store.put(Bucket.LABELS, labels_key(name), payloads.encode(make_record(name, memory)))
-    one.records.learn(name, payloads.encode(make_record(name, memory)), revision)
-
-
-def remember(values: Mapping[str, str]) -> dict[str, LabelEntry]:
-    giver = Giver(GiverKind.RULE, NFD)
-    return {key: LabelEntry(LabelState.APPLIED, value, (Given(giver, value),)) for key, value in values.items()}
-
-
-def written(taint: "Object") -> str:
-    """A taint as NFD's annotation writes it."""
-    value = f"={taint['value']}" if "value" in taint else ""
-    return f"{taint['key']}{value}:{taint['effect']}"
 
 
 def result(before: "Object", after: "Object", wanted: WantedLabels) -> dict[str, Any]:

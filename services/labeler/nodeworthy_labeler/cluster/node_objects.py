@@ -26,6 +26,9 @@ CAPACITY_NOTE = "nodeworthy.io/capacity"
 TAINTS_NOTE = "nodeworthy.io/taints"
 """Our annotation with the taints that we gave: ``{"vendor.com/gpu:NoSchedule": "true"}``; written with them, as above."""
 
+HEALTH_NOTE = "nodeworthy.io/health"
+"""Our annotation with what our condition says: ``{"status": "True", "reason": "SourcesOk", "since": …}``; as above."""
+
 OWN_NAMES = "nodeworthy.io/"
 """Labels and annotations of ours that no rule may give are under this name."""
 
@@ -55,6 +58,7 @@ class NodeObject(msgspec.Struct, frozen=True):
     taints_note: _Note
     has_lost_owners: bool
     """Whether somebody has thrown its managedFields away, so that nobody is known to own what was there."""
+    health_note: _Note
 
     @property
     def owns_taints(self) -> bool:
@@ -68,7 +72,8 @@ class NodeObject(msgspec.Struct, frozen=True):
 
     def is_like(self, other: "NodeObject") -> bool:
         """Whether nothing differs that could change what is to be done."""
-        return msgspec.structs.replace(self, resource_version=other.resource_version) == other
+        same = {"resource_version": other.resource_version, "health_note": other.health_note}
+        return msgspec.structs.replace(self, **same) == other
 
 
 class _Parts(NamedTuple):
@@ -105,6 +110,7 @@ def read_node(data: bytes) -> NodeObject:
         capacity_note=capacity_note,
         taints_note=taints_note,
         has_lost_owners=_has_lost_owners(fields),
+        health_note=_read_note(annotations.get(HEALTH_NOTE)),
     )
 
 

@@ -22,7 +22,9 @@ from nodeworthy.processes import EventLog
 from nodeworthy_labeler.bucket_target import BucketTarget
 from nodeworthy_labeler.cluster.announcing import Announcer
 from nodeworthy_labeler.cluster.departures import Departures
+from nodeworthy_labeler.cluster.detector_reports import DetectorReports
 from nodeworthy_labeler.cluster.groups import GROUPS, Groups
+from nodeworthy_labeler.cluster.health_conditions import HealthConditions
 from nodeworthy_labeler.cluster.identity import FactsGate, NodeIdentity
 from nodeworthy_labeler.cluster.infos import Infos
 from nodeworthy_labeler.cluster.membership import LeaseMembers
@@ -33,6 +35,7 @@ from nodeworthy_labeler.cluster.nodes import ClusterNodes, Fate, NodeEvent
 from nodeworthy_labeler.cluster.ownership import MANAGER
 from nodeworthy_labeler.cluster.refusals import Refusals
 from nodeworthy_labeler.cluster.rule_objects import RULES, RuleObjects
+from nodeworthy_labeler.cluster.startup_taints import StartupTaints
 from nodeworthy_labeler.cluster.statuses import Statuses, Work
 from nodeworthy_labeler.cluster.target import KubernetesTarget
 from nodeworthy_labeler.cluster.writing import NodeWriter
@@ -57,10 +60,14 @@ class Hooks:
     """What counts of the facts."""
     mark: Callable[[Iterable[str]], None]
     """Nodes that may need other labels."""
+    is_marked: Callable[[str], bool]
+    """Whether a node is marked so."""
     on_owners: Callable[[tuple[str, ...]], None]
     """Nodes have other owners; those before."""
     look: Callable[[], Work]
     """What statuses are made of."""
+    is_reading: Callable[[], bool]
+    """Whether the bus can be read now."""
 
 
 class ClusterParts:
@@ -129,8 +136,29 @@ class ClusterParts:
             self._look,
             seconds=settings.status_seconds,
         )
+        self._reports = DetectorReports()
+        self._startup_taints = self._make_startup_taints(settings)
+        self._conditions = self._make_conditions(settings)
         self._has_nodes = asyncio.Event()
         self._resyncs: asyncio.Queue[str] = asyncio.Queue()
+
+    def _make_startup_taints(self, settings: ClusterSettings) -> StartupTaints | None:
+        if settings.startup_taint is None:
+            return None
+        return StartupTaints(self._client, settings.startup_taint, self._is_complete, self.members.has_lease)
+
+    def _make_conditions(self, settings: ClusterSettings) -> HealthConditions | None:
+        if not settings.has_health_condition:
+            return None
+        return HealthConditions(
+            self._client,
+            self.nodes,
+            self.members,
+            self._reports,
+            lambda: not self.hooks.inputs.missing and self.hooks.is_reading(),
+            settings,
+            time.time,
+        )
 
     @property
     def hooks(self) -> Hooks:
@@ -156,6 +184,7 @@ class ClusterParts:
             bucket,
             on_node=self._take_event,
             on_remembered=self._announcer.note,
+            startup_taints=self._startup_taints,
         )
         return self._target
 
@@ -173,13 +202,13 @@ class ClusterParts:
             "departures": self._departures.run(),
             "events": self._announcer.run(),
             "resyncs": self._ask_resyncs(),
+            **({"conditions": self._conditions.run()} if self._conditions else {}),
         }
 
     def take_facts(self, change: NodeChange) -> None:
         """Something was said of a node on the bus."""
         self._mirror.note(change)
-        for counted in self.gate.take(change):
-            self.hooks.on_facts(counted)
+        self._tell(self.gate.take(change))
 
     def withdraw_gone(self, names: Iterable[str]) -> None:
         """Let go of nodes that went while nobody looked; of these names, those that no Node has."""
@@ -198,11 +227,33 @@ class ClusterParts:
             "statuses_written": ("Statuses of rules and groups that this labeler wrote", self._statuses.written),
             "mirrored": ("Snapshots of objects that this labeler put on the bus or removed", self._mirror.written),
             "departed_keys": ("Keys of nodes that are gone, removed by this labeler", self._departures.removed),
+            "startup_taints_removed": (
+                "Nodes that this labeler took the startup taint from",
+                self._startup_taints.removed if self._startup_taints else 0,
+            ),
+            "conditions_written": (
+                "Conditions of Nodes that this labeler wrote",
+                self._conditions.written if self._conditions else 0,
+            ),
             "events_dropped": ("Events that were not written, since too many waited", self._announcer.dropped),
         }
 
     def _look(self) -> Work:
         return self.hooks.look()
+
+    def _tell(self, counted: Iterable[NodeChange]) -> None:
+        for change in counted:
+            node = self._reports.take(change)
+            self.hooks.on_facts(change)
+            if node is not None and self._startup_taints is not None:
+                self.hooks.mark([node])
+
+    def _is_complete(self, node: str) -> bool:
+        """Whether the labels of a node that were just written are all that its detector gives cause for."""
+        rules = self._look().rules
+        if rules is None or self.hooks.is_marked(node):
+            return False
+        return self._reports.is_complete(node, [maker.set_name for maker in rules.policy.defaults.makers])
 
     def _identify(self, name: str) -> NodeIdentity | None:
         node = self.nodes.get(name)
@@ -225,9 +276,10 @@ class ClusterParts:
         if event.former:
             self._refusals.forget(event.former)
             self._writer.forget(event.former)
+            if self._startup_taints is not None:
+                self._startup_taints.forget(event.former)
         if event.fate in (Fate.NEW, Fate.GONE):
-            for counted in self.gate.look_again(event.name):
-                self.hooks.on_facts(counted)
+            self._tell(self.gate.look_again(event.name))
             self._node_features.look_again(event.name)
         if event.fate is Fate.GONE:
             self._infos.give_up(event.name)

@@ -18,6 +18,7 @@ from nodeworthy_labeler.cluster.applications import METADATA, STATUS, changes_of
 from nodeworthy_labeler.cluster.node_objects import NodeObject
 from nodeworthy_labeler.cluster.nodes import ClusterNodes, Fate, NodeEvent
 from nodeworthy_labeler.cluster.refusals import Refusals
+from nodeworthy_labeler.cluster.startup_taints import StartupTaints
 from nodeworthy_labeler.cluster.writing import NodeWriter
 
 _LOG = EventLog("labeler")
@@ -43,6 +44,7 @@ class KubernetesTarget:
         *,
         on_node: OnNode,
         on_remembered: OnRemembered,
+        startup_taints: StartupTaints | None = None,
     ) -> None:
         self._nodes = nodes
         self._writer = writer
@@ -50,6 +52,7 @@ class KubernetesTarget:
         self._bucket = bucket
         self._on_node = on_node
         self._on_remembered = on_remembered
+        self._startup_taints = startup_taints
         self.conflicts = 0
         """Writes that somebody else was before."""
         self._writing: dict[str, str] = {}
@@ -118,7 +121,21 @@ class KubernetesTarget:
         is_done = await self._bucket.carry_out(node, remembered, plan, facts)
         if is_done and plan.is_memory_new:
             self._on_remembered(found, state.memory, plan.memory)
-        return is_done
+        return is_done and await self._settle_startup_taint(node)
+
+    async def _settle_startup_taint(self, name: str) -> bool:
+        """Last of all, since pods come as soon as it is gone; ``False``: the Node changed meanwhile."""
+        node = self._nodes.get(name)
+        if node is None or self._startup_taints is None:
+            return True
+        try:
+            await self._startup_taints.settle(node)
+        except KubernetesConflictError as error:
+            _LOG.debug("labeler.node_changed", about=name, node=name, error=str(error))
+            self.conflicts += 1
+            await self._look_again(name)
+            return False
+        return True
 
     async def restore(self, node: str) -> bool:
         """Put a lost record of a node of which nobody speaks as it was; raises what :meth:`carry_out` raises."""
