@@ -32,6 +32,7 @@ VARIABLES = {
 """Option to the variable that stands for it where it is not given."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9_=-]+")
+_SCHEMES = frozenset({"nats", "tls", "ws", "wss"})
 _PATH = click.Path(path_type=Path)
 
 
@@ -140,6 +141,12 @@ def connection_settings(
     servers = tuple(part for part in bus.server.split(",") if part)
     if not servers:
         raise UsageError(f"{bus.server!r} names no server", todo="write --server nats://HOST:PORT")
+    for server in servers:
+        scheme, mark, _ = server.partition("://")
+        if mark and scheme.lower() not in _SCHEMES:
+            raise UsageError(
+                f"{server} is no address of a bus", todo="write --server nats://HOST:PORT, or tls://HOST:PORT"
+            )
     return ConnectionSettings(
         servers=servers,
         name=name,

@@ -79,7 +79,7 @@ def check_fleet(
     reply = _join(run_on_bus(bus, "check", work))
     if question.selector and not reply.undecided and not any(total.counts or total.problem for total in reply.totals):
         raise errors.UsageError(
-            f"no node is selected by {question.selector!r}", todo="see the labels: nodeworthy nodes"
+            f"no node is selected by {question.selector!r}", todo="see the labels: nodeworthy labels"
         )
     return reply
 

@@ -45,6 +45,8 @@ async def _ask(question: PlatformQuestion, access: oci.RegistryAccess) -> ImageR
         # Registries count requests: only what is wanted is read, and nothing is searched.
         known = await oci.look_up(reference, question.wanted or None, access, search=_skip_search)
     except NodeworthyError as error:
+        if question.named_by:
+            error.what = f"{', '.join(question.named_by)}: {error.what}"
         return hint_at_disk(question.image, error)
     return make_report(question.image, known, question.wanted, question.named_by)
 

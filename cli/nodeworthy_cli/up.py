@@ -4,6 +4,9 @@ import asyncio
 import importlib.metadata
 import os
 import platform
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -86,14 +89,28 @@ def announcement(server: Server) -> str:
     server_option = "" if server.settings.port == DEFAULT_PORT else f"-s {server.address.url} "
     version = importlib.metadata.version("nodeworthy")
     on_cluster = "" if cluster == "local" else f" --cluster {cluster}"
+    program = command_of(sys.argv[0], shutil.which("nodeworthy"))
     request = f'nats {server_option}req nodeworthy.{cluster}.validate \'{{"image": "docker.io/library/debian:12"}}\''
     return f"""\
 nodeworthy {version} is up: {server.address.url}, cluster {cluster}, nats-server {server.address.version}
 data: {folder}
 
 In another terminal:
-  nodeworthy nodes{on_cluster}
-  nodeworthy check docker.io/library/debian:12 --on all{on_cluster}
+  {program} nodes{on_cluster}
+  {program} check docker.io/library/debian:12 --on all{on_cluster}
   {request}
 
 Ctrl-C stops it."""
+
+
+def command_of(started: str, found: str | None) -> str:
+    """What to type in another terminal for this program: its name, or where it is if PATH leads nowhere or elsewhere.
+
+    Args:
+        started: what this process was started as.
+        found: the program that PATH finds.
+    """
+    path = Path(started).absolute()
+    if path.name != "nodeworthy":
+        return "nodeworthy"
+    return "nodeworthy" if found is not None and Path(found).absolute() == path else shlex.quote(str(path))

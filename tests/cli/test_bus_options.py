@@ -88,6 +88,7 @@ def test_a_named_bus_is_taken_as_it_is(environment: dict[str, str]) -> None:
         (BusOptions(server="nats://a", password="p"), "a password was given and no user"),
         (BusOptions(server="nats://a", server_key=Path("k")), "belong together"),
         (BusOptions(server=","), "names no server"),
+        (BusOptions(server="nats://a,http://b:4222"), "http://b:4222 is no address of a bus"),
     ],
 )
 def test_options_that_contradict_each_other_are_errors(bus: BusOptions, match: str) -> None:

@@ -136,6 +136,11 @@ def test_an_image_that_cannot_be_told_is_an_error_and_the_others_are_answered(
     assert "-:2: $BASE is empty (give its value: --build-arg NAME=VALUE)" in done.stderr
 
 
+def test_an_image_of_a_containerfile_that_cannot_be_looked_up_is_named_with_its_line(nodeworthy: "Nodeworthy") -> None:
+    done = nodeworthy("platforms", "--containerfile", "-", input="FROM localhost:1/$BASE\n", code=2)
+    assert "-:1: 'localhost:1/' is not an image reference" in done.stderr
+
+
 @pytest.mark.parametrize("registry", ["referrers_registry", "distribution_registry"])
 def test_in_a_registry_the_attestations_of_a_build_are_no_platform(
     registry: str,

@@ -66,6 +66,14 @@ def test_rules_that_are_known_are_listed_also_where_no_record_names_them() -> No
     assert summarize([], [RULE]).rules == (RuleStatus("object", "rule", 0),)
 
 
+async def test_that_no_rule_gives_anything_is_said(facts_bus: "FactsBus", verb: "Verb") -> None:
+    record = make_record("node-1", memory(LabelState.APPLIED, DEFAULT))
+    await facts_bus.store.put(Bucket.LABELS, labels_key("node-1"), payloads.encode(record))
+    done = verb("rules", "status", *facts_bus.options)
+    assert done.stdout == ""
+    assert done.stderr.startswith("no rule gives any node anything")
+
+
 async def test_status_is_read_from_the_bus(facts_bus: "FactsBus", verb: "Verb", tmp_path: Path) -> None:
     assert "no node is labelled yet" in verb("rules", "status", *facts_bus.options).stderr
     for node in ("node-1", "node-2"):
@@ -75,6 +83,7 @@ async def test_status_is_read_from_the_bus(facts_bus: "FactsBus", verb: "Verb", 
     folder = tmp_path / "rules"
     folder.mkdir()
     (folder / "e1.yaml").write_text(E1)
+    (folder / "junk.yaml").write_text("{}")
     done = verb("rules", "status", "--rules", str(folder), *facts_bus.options)
     head, *rows = [line.split() for line in done.stdout.splitlines()]
     assert head == ["RULE", "NODES", "UNKNOWN", "ERROR", "CONFLICT", "REJECTED", "GIVES", "WHY"]
@@ -83,6 +92,7 @@ async def test_status_is_read_from_the_bus(facts_bus: "FactsBus", verb: "Verb", 
         ["object/rule", "2", "0", "0", "0", "0", "x.org/k", "-"],
     ]
     assert "the records of node-3" in done.stderr
+    assert "left out: junk.yaml" in done.stderr
     found = json.loads(verb("rules", "status", "-o", "json", *facts_bus.options).stdout)
     assert found == {
         "nodes": 3,

@@ -13,6 +13,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from nodeworthy_cli.up import command_of
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Nodeworthy
     from tests.conftest import NatsCli, Oras
@@ -76,6 +78,22 @@ def until(ask: Callable[[], str | None]) -> str:
             return answer
         time.sleep(0.02)
     raise AssertionError("nothing came")
+
+
+@pytest.mark.parametrize(
+    ("started", "found", "typed"),
+    [
+        ("/x/bin/nodeworthy", "/x/bin/nodeworthy", "nodeworthy"),
+        ("/x/bin/nodeworthy", None, "/x/bin/nodeworthy"),
+        ("/x/bin/nodeworthy", "/usr/bin/nodeworthy", "/x/bin/nodeworthy"),
+        ("/a b/nodeworthy", None, "'/a b/nodeworthy'"),
+        ("/x/cli/__main__.py", None, "nodeworthy"),
+    ],
+)
+def test_the_announcement_names_the_program_so_that_another_terminal_finds_it(
+    started: str, found: str | None, typed: str
+) -> None:
+    assert command_of(started, found) == typed
 
 
 @pytest.fixture

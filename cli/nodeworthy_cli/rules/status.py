@@ -71,6 +71,8 @@ def command(*, folder: Path | None, output: str, bus: BusOptions) -> None:
         click.echo(f"not read: the records of {printable(', '.join(status.unreadable))}", err=True)
     if not nodes:
         click.echo("no node is labelled yet", err=True)
+    elif not status.rules:
+        click.echo("no rule gives any node anything; those of a folder are listed with --rules DIR", err=True)
 
 
 def _read_givers(folder: Path) -> Iterable[Giver]:
@@ -80,7 +82,8 @@ def _read_givers(folder: Path) -> Iterable[Giver]:
     loaded = load_rules(folder)
     for problem in loaded.problems:
         click.echo(f"left out: {printable(str(problem))}", err=True)
-    return compile_chain(loaded.objects).givers
+    # A document that cannot even tell its name stands there as a rule of no object; it was told above.
+    return [giver for giver in compile_chain(loaded.objects).givers if giver.name]
 
 
 class _Tally:

@@ -218,5 +218,9 @@ def parse_registry_reference(text: str) -> Reference:
     """
     reference = oci.parse_reference(text)
     if not isinstance(reference, Reference):
-        raise UsageError(f"{text} is not asked", why="the resolver reads registries, no folders", todo="HOST/NAME:TAG")
+        raise UsageError(
+            f"{text} is not asked",
+            why="nodes of the bus are asked about images in registries, not about what lies on a disk",
+            todo="put it into a registry, and name it as HOST/NAME:TAG; or ask without the bus",
+        )
     return reference
