@@ -220,7 +220,7 @@ def parse_registry_reference(text: str) -> Reference:
     if not isinstance(reference, Reference):
         raise UsageError(
             f"{text} is not asked",
-            why="nodes of the bus are asked about images in registries, not about what lies on a disk",
+            why="the resolver reads registries, no folders and no archives",
             todo="put it into a registry, and name it as HOST/NAME:TAG; or ask without the bus",
         )
     return reference
