@@ -13,7 +13,7 @@ from nodeworthy.rules.labels import Fault, Objection
 from nodeworthy.rules.prefixes import add_default_prefix
 from nodeworthy.rules.validation import OpenValidation, rules_path
 
-_ALLOWABLE = "the labeler may be set to take this namespace"
+_ALLOWABLE = "the labeler may be set to take this namespace: extraLabelNs in its --labels-config"
 
 
 class _Place(NamedTuple):
