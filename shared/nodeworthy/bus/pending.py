@@ -44,7 +44,8 @@ class PendingSets:
         self._ask_again = ask_again
         self._settings = settings
         self._fetching: dict[str, asyncio.Task[FeatureSet | BusError]] = {}
-        self._failed: dict[str, tuple[float, BusError]] = {}
+        self._failed: dict[str, float] = {}
+        """Digests that did not come, and until when no snapshot waits for them."""
         self._askers: dict[str, dict[str, bool]] = {}
         """Digest to the first nodes that named it, and whether each was asked."""
         self._slots = asyncio.Semaphore(settings.fetches)
@@ -59,13 +60,12 @@ class PendingSets:
         nodes = self._askers.setdefault(digest, {})
         if len(nodes) < self._settings.asks:
             nodes.setdefault(node, False)
-        failed = self._failed.get(digest)
-        if failed is not None and asyncio.get_running_loop().time() < failed[0]:
-            self._ask(digest, failed[1])
-            raise failed[1]
         task = self._fetching.get(digest)
         if task is None:
-            task = group.create_task(self._fetch(digest), name=f"set {digest}")
+            # What was waited for in vain just now is looked for once: this snapshot may have come with it.
+            is_failed = asyncio.get_running_loop().time() < self._failed.get(digest, 0.0)
+            wait = 0.0 if is_failed else self._settings.wait
+            task = group.create_task(self._fetch(digest, wait), name=f"set {digest}")
             self._fetching[digest] = task
         # Shielded: one snapshot that is overtaken must not end the wait of the others.
         found = await asyncio.shield(task)
@@ -73,10 +73,10 @@ class PendingSets:
             raise found
         return found
 
-    async def _fetch(self, digest: str) -> FeatureSet | BusError:
+    async def _fetch(self, digest: str, wait: float) -> FeatureSet | BusError:
         """The content or the error; raising would end the task group, and with it everything else."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._settings.wait
+        end = loop.time() + wait
         try:
             while True:
                 async with self._slots:
@@ -87,7 +87,7 @@ class PendingSets:
                     return found
                 self._ask(digest, found)
                 if isinstance(found, BusContentError) or loop.time() >= end:
-                    self._remember(digest, loop.time() + self._settings.wait, found)
+                    self._remember(digest, loop.time() + self._settings.wait)
                     return found
                 await asyncio.sleep(self._settings.look)
         finally:
@@ -105,8 +105,8 @@ class PendingSets:
             _LOG.debug("bus.set_not_read", digest=digest, error=str(error))
             return missing
 
-    def _remember(self, digest: str, until: float, error: BusError) -> None:
-        self._failed[digest] = (until, error)
+    def _remember(self, digest: str, until: float) -> None:
+        self._failed[digest] = until
         while len(self._failed) > _MAX_FAILED:
             oldest = next(iter(self._failed))
             del self._failed[oldest]

@@ -148,6 +148,19 @@ async def test_a_set_that_never_comes_is_unknown_after_a_while_and_is_asked_for(
     assert len(asked) == 1
 
 
+async def test_a_set_that_comes_after_it_was_waited_for_in_vain_is_there_with_the_next_snapshot(
+    store: Store, reading: Callable[..., Told], eventually: "Eventually"
+) -> None:
+    told = reading(PendingSettings(wait=0.5, look=0.02))
+    await put_message(store, NAMES_CONFIG)
+    await eventually(lambda: told.of(PublishedSnapshot))
+    assert told.newest.missing == ("kernel.config",)
+    await put_set(store, DATA)
+    revision = await put_message(store, NAMES_CONFIG)  # at once, as a detector does that was asked to
+    await eventually(lambda: told.newest.revision == revision)
+    assert told.newest.snapshot.contents == {"kernel.config": CONFIG}
+
+
 async def test_the_snapshot_before_counts_while_a_set_is_waited_for(
     store: Store, reading: Callable[..., Told], eventually: "Eventually"
 ) -> None:
