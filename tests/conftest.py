@@ -25,7 +25,7 @@ import hypothesis
 import pytest
 
 # A busy machine is no defect: times are measured in benchmarks, and an example that never ends is seen anyway.
-hypothesis.settings.register_profile("nodeworthy")
+hypothesis.settings.register_profile("nodeworthy", deadline=None)
 hypothesis.settings.load_profile("nodeworthy")
 
 pytest_plugins = ("tests.kubernetes.fixtures",)
