@@ -30,7 +30,7 @@ def account(cluster: "Cluster", access: Access, kubectl: "Kubectl", tmp_path: Pa
     cluster.create_namespace(NAMESPACE)
     token = cluster.create_service_account(NAMESPACE, ACCOUNT)
     roles = tmp_path / "rbac.yaml"
-    roles.write_text(RBAC.read_text().replace("namespace: nodeworthy\n", f"namespace: {NAMESPACE}\n"))
+    roles.write_text(RBAC.read_text().replace("namespace: nodeworthy", f"namespace: {NAMESPACE}"))
     kubectl("apply", "-f", str(roles))
     yield dataclasses.replace(access, credentials=FixedCredentials(Shown(bearer(token))), namespace=NAMESPACE)
     kubectl("delete", "-f", str(roles))
