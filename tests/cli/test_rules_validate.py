@@ -179,7 +179,7 @@ def test_groups_do_not_see_the_names_of_a_cluster(nodeworthy: "Nodeworthy") -> N
     [
         ("@kernel.version", "errors", ""),
         ("@kernel.version.majr", "warnings", "did you mean @kernel.version.major?"),
-        ("@kernel.verson.major", "warnings", "did you mean @kernel.version.major?"),
+        ("@kernel.verson.major", "warnings", "did you mean @kernel.version.major?"),  # codespell:ignore verson
         ("@acme.warp.factor", "warnings", "it has to come from a program or object of yours"),
         ("@pci.device.vendor", "warnings", "a labelsTemplate can name the devices that match"),
     ],
