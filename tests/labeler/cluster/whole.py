@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.kubernetes.counting import AuditedRequest
     from tests.labeler.conftest import Bus, Eventually, Running, Start
 
-SECONDS = 20
+SECONDS = 90
 LEASES = LeaseSettings(renew=0.3, duration=2, retry=0.1, timeout=1.0)
 
 
