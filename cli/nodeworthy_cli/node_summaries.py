@@ -16,7 +16,7 @@ from nodeworthy.bus.requests import Hardware, NodeSummary, ProducerSummary
 from nodeworthy.bus.sets import SetReader
 from nodeworthy.bus.store import Store, Stored
 from nodeworthy.errors import BusContentError, NodeworthyError, PayloadError, UsageError
-from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, SourceHealth
+from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, SourceHealth, is_blind
 from nodeworthy.verdicts import NodeFacts
 from nodeworthy_cli.node_hardware import SETS, describe_hardware
 
@@ -25,9 +25,6 @@ STALE_SECONDS = 1500.0
 
 _PLATFORM_SETS = ("system.architecture", "cpu.cpuid")
 """What tells a node's platform and its variant."""
-
-_NO_SOURCES = frozenset({"bus", "configuration"})
-"""What stands among the sources in a snapshot's health and looks at no machine."""
 
 
 async def read_nodes(store: Store, only: Collection[str] = ()) -> list[NodeSummary]:
@@ -124,12 +121,11 @@ def summarize(producer: Producer, stored: Stored, message: SnapshotMessage | str
 
 def judge_health(sources: Mapping[str, SourceHealth]) -> str:
     """How a detector's sources fare together; see :attr:`NodeSummary.health`."""
-    failing = {name for name, health in sources.items() if health.error}
-    asked = {name for name, health in sources.items() if not health.disabled} - _NO_SOURCES
-    if asked and asked <= failing:
+    if is_blind(sources):
         return "blind"
+    failing = sum(bool(health.error) for health in sources.values())
     if failing:
-        return f"{len(failing)} failing"
+        return f"{failing} failing"
     faults = sum(len(health.faults) for health in sources.values())
     return f"{faults} fault{'s' if faults > 1 else ''}" if faults else "ok"
 

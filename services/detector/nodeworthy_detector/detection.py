@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from nodeworthy.features import Snapshot, SourceHealth
+from nodeworthy.features import Snapshot, SourceHealth, is_blind
 from nodeworthy.processes import EventLog
 from nodeworthy_detector.agenda import Agenda
 from nodeworthy_detector.composition import Composer, Notices, choose_intervals
@@ -145,11 +145,11 @@ class Detection:
             if bool(found.error) != bool(before.get(name)):
                 event = "detector.source_failed" if found.error else "detector.source_works"
                 _LOG.warning(event, source=name, error=found.error)
-        is_blind = is_all_failing(of_sources)
-        if is_blind != bool(metrics.blind):
-            say = _LOG.error if is_blind else _LOG.info
-            say("detector.blind" if is_blind else "detector.sees_again", sources=sorted(of_sources))
-        metrics.blind = int(is_blind)
+        blind = is_blind(of_sources)
+        if blind != bool(metrics.blind):
+            say = _LOG.error if blind else _LOG.info
+            say("detector.blind" if blind else "detector.sees_again", sources=sorted(of_sources))
+        metrics.blind = int(blind)
         metrics.device_events_total = self._notices.devices.heard
         metrics.device_events_lost_total = self._notices.devices.lost
         metrics.configuration_failed = int(bool(self._file.problem))
@@ -172,12 +172,6 @@ class Detection:
 
     def _note_change(self, source: str) -> None:
         self.agenda.note_change(source)
-
-
-def is_all_failing(health: Mapping[str, SourceHealth]) -> bool:
-    """Whether every source that is not switched off fails, as when a policy has taken the host's mounts away."""
-    asked = [found for found in health.values() if not found.disabled]
-    return bool(asked) and all(found.error for found in asked)
 
 
 def _folders(sources: Sequence[Source]) -> set[str]:

@@ -8,8 +8,7 @@ from pathlib import Path
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.bus.publishing import PublicationSettings
 from nodeworthy.bus.snapshots import PublishingSettings
-from nodeworthy.errors import UsageError
-from nodeworthy.processes import read_port
+from nodeworthy.processes import read_port, read_seconds
 
 CONFIGURATION = Path("/etc/nodeworthy/detector.yaml")
 """Where a configuration is looked for. NFD's own nfd-worker.conf is not: its sleepInterval would mean nothing here."""
@@ -79,13 +78,16 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     """
     given = {name: value for name, value in environment.items() if value}
     settings = Settings(node=given.get("NODE_NAME") or socket.gethostname(), node_uid=given.get("NODE_UID", ""))
+    seconds = read_seconds(
+        given, "NODEWORTHY_SCAN_SECONDS", settings.pace.seconds, least=MIN_SCAN_SECONDS, most=MAX_SCAN_SECONDS
+    )
     return replace(
         settings,
         cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
         host_root=Path(given.get("NODEWORTHY_HOST_ROOT", settings.host_root)),
         features_d=given.get("NODEWORTHY_FEATURES_D", settings.features_d),
         configuration=Path(given["NODEWORTHY_CONFIG"]) if "NODEWORTHY_CONFIG" in given else None,
-        pace=replace(settings.pace, seconds=_seconds(given, "NODEWORTHY_SCAN_SECONDS", settings.pace.seconds)),
+        pace=replace(settings.pace, seconds=seconds),
         http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
     )
@@ -94,18 +96,3 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
 MIN_SCAN_SECONDS = 1.0
 MAX_SCAN_SECONDS = 3600.0
 """Facts are put on the bus anew every ten minutes; what was not looked at for an hour is a guess."""
-
-
-def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
-    if name not in given:
-        return default
-    try:
-        value = float(given[name])
-    except ValueError:
-        value = float("nan")
-    if not MIN_SCAN_SECONDS <= value <= MAX_SCAN_SECONDS:
-        raise UsageError(
-            f"{name}={given[name][:60]!r} cannot be used",
-            why=f"it is a number of seconds from {MIN_SCAN_SECONDS:g} to {MAX_SCAN_SECONDS:g}",
-        )
-    return value

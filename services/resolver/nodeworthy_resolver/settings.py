@@ -10,7 +10,7 @@ from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.errors import UsageError
 from nodeworthy.kubernetes.access import Access
 from nodeworthy.kubernetes.config import find_access
-from nodeworthy.processes import read_port
+from nodeworthy.processes import read_port, read_seconds
 from nodeworthy_resolver.oci import RegistryAccess, default_configs
 from nodeworthy_resolver.oci.access import KUBELET_CONFIGS
 
@@ -121,8 +121,10 @@ def read_settings(environment: Mapping[str, str], home: Path) -> Settings:
     settings = Settings()
     lifetimes = replace(
         settings.lifetimes,
-        tag=_seconds(given, "NODEWORTHY_TAG_SECONDS", settings.lifetimes.tag, MAX_TAG_SECONDS),
-        found=_seconds(given, "NODEWORTHY_SEARCH_SECONDS", settings.lifetimes.found, MAX_SEARCH_SECONDS),
+        tag=read_seconds(given, "NODEWORTHY_TAG_SECONDS", settings.lifetimes.tag, least=0, most=MAX_TAG_SECONDS),
+        found=read_seconds(
+            given, "NODEWORTHY_SEARCH_SECONDS", settings.lifetimes.found, least=0, most=MAX_SEARCH_SECONDS
+        ),
     )
     return replace(
         settings,
@@ -167,20 +169,6 @@ def _proxies(given: Mapping[str, str]) -> dict[str, str]:
     """``https_proxy=http://proxy:3128`` by scheme; the lower-case spelling counts where both are set, as in curl."""
     names = sorted(name for name in given if name.lower().endswith("_proxy"))  # capitals come first, and are replaced
     return {name.lower().removesuffix("_proxy"): given[name] for name in names}
-
-
-def _seconds(given: Mapping[str, str], name: str, default: float, most: float) -> float:
-    if name not in given:
-        return default
-    try:
-        value = float(given[name])
-    except ValueError:
-        value = float("nan")
-    if not 0 <= value <= most:
-        raise UsageError(
-            f"{name}={given[name][:60]!r} cannot be used", why=f"it is a number of seconds from 0 to {most:g}"
-        )
-    return value
 
 
 def _switch(given: Mapping[str, str], name: str) -> bool | None:

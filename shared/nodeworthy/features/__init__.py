@@ -9,7 +9,7 @@ from nodeworthy.features.document import MAX_DOCUMENT_BYTES, read_document, writ
 from nodeworthy.features.encoding import MAX_SET_BYTES, decode, digest, encode
 from nodeworthy.features.model import FeatureSet, Instance, clean_text
 from nodeworthy.features.node_feature import write_node_feature
-from nodeworthy.features.snapshot import NOBODY_REPORTS, Lookup, SetState, SetStatus, Snapshot, SourceHealth
+from nodeworthy.features.snapshot import NOBODY_REPORTS, Lookup, SetState, SetStatus, Snapshot, SourceHealth, is_blind
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",
@@ -30,6 +30,7 @@ __all__ = [
     "diff_snapshots",
     "digest",
     "encode",
+    "is_blind",
     "read_document",
     "write_document",
     "write_node_feature",

@@ -45,6 +45,16 @@ class SourceHealth(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why it is looked at every few seconds: nothing tells when something changes. Empty where changes are told, or rare."""
 
 
+_NO_SOURCES = frozenset({"bus", "configuration"})
+"""What stands among a detector's sources and reads nothing of the machine."""
+
+
+def is_blind(sources: Mapping[str, SourceHealth]) -> bool:
+    """Whether every source that is not switched off fails, as when a policy has taken the host's mounts away."""
+    asked = [health for name, health in sources.items() if not health.disabled and name not in _NO_SOURCES]
+    return bool(asked) and all(health.error for health in asked)
+
+
 class Lookup(NamedTuple):
     """The answer to "what is in this set"; the content is there only when the set is present."""
 

@@ -35,4 +35,4 @@ class Access:
     proxy: URL | None = None
     """An HTTP proxy to go through."""
     source: str = ""
-    """Where all this is from, for messages: ``context admin of /root/.kube/config``."""
+    """Where all this is from, for messages: ``context admin of ~/.kube/config``."""

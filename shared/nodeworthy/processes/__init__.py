@@ -21,7 +21,7 @@ from nodeworthy.processes.services import (
     ServiceOverdueError,
     run_services,
 )
-from nodeworthy.processes.variables import read_number, read_port
+from nodeworthy.processes.variables import read_number, read_port, read_seconds
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -34,6 +34,7 @@ __all__ = [
     "configure_logs",
     "read_number",
     "read_port",
+    "read_seconds",
     "run_main",
     "run_process",
     "run_services",

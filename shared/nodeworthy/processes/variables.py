@@ -1,5 +1,6 @@
 """Numbers that a process is given in its environment; whoever calls has the variables, and nothing is read here."""
 
+import math
 from collections.abc import Mapping
 
 from nodeworthy.errors import UsageError
@@ -33,3 +34,22 @@ def read_number(given: Mapping[str, str], name: str, *, least: int, most: int) -
     if not (is_number and least <= int(text) <= most):
         raise UsageError(f"{name}={text[:60]!r} cannot be used", why=f"it is a number from {least:,} to {most:,}")
     return int(text)
+
+
+def read_seconds(given: Mapping[str, str], name: str, default: float, *, least: float, most: float) -> float:
+    """The seconds in a variable, with fractions; ``default`` if the variable is not set.
+
+    Raises:
+        UsageError: its value is no number from ``least`` to ``most``.
+    """
+    if name not in given:
+        return default
+    try:
+        value = float(given[name])
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most:
+        raise UsageError(
+            f"{name}={given[name][:60]!r} cannot be used", why=f"it is a number of seconds from {least:g} to {most:g}"
+        )
+    return value

@@ -17,7 +17,7 @@ import msgspec
 from nodeworthy.features.node_feature import NODE_NAME_LABEL
 from nodeworthy.labels.statuses import ObjectStatus
 from nodeworthy.rules.documents import API_VERSION, KINDS
-from nodeworthy.rules.schemas import Schema, rules_schema
+from nodeworthy.rules.schemas import Schema, rules_schema, written_name
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
 
@@ -188,8 +188,7 @@ def _fields(record: type[msgspec.Struct], *, without: str = "") -> Iterable[tupl
     """The fields of a record as they stand in JSON, with their schemas."""
     for field in msgspec.structs.fields(record):
         if field.name != without:
-            first, *rest = field.name.split("_")
-            yield first + "".join(map(str.capitalize, rest)), _of_kind(field.type)
+            yield written_name(field.name), _of_kind(field.type)
 
 
 def _of_kind(kind: Any) -> Schema:  # noqa: ANN401 # types of fields: classes, and tuples of them

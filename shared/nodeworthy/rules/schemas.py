@@ -123,7 +123,7 @@ def _object(kind: str, field: str, known: Iterable[str]) -> Schema:
 
 
 def _rule(known: Iterable[str]) -> Schema:
-    kinds = {_written(field.name): field.type for field in msgspec.structs.fields(Rule)}
+    kinds = {written_name(field.name): field.type for field in msgspec.structs.fields(Rule)}
     fields = {name: _of_kind(kinds[name]) | {"description": _MEANINGS[name]} for name in known}
     return _closed(fields, required=["name"])
 
@@ -164,7 +164,7 @@ def _definitions() -> Schema:
         "alternative": _closed({"matchFeatures": {"type": "array", "items": _ref("term")}}),
         "taint": _closed(
             {
-                **{_written(field.name): _TEXT for field in msgspec.structs.fields(Taint)},
+                **{written_name(field.name): _TEXT for field in msgspec.structs.fields(Taint)},
                 "effect": {"enum": list(TAINT_EFFECTS)},
             },
             required=["key", "effect"],
@@ -230,7 +230,7 @@ def _ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _written(name: str) -> str:
+def written_name(name: str) -> str:
     """A record's field as it stands in a document: ``match_features`` is ``matchFeatures``."""
     first, *rest = name.split("_")
     return first + "".join(map(str.capitalize, rest))

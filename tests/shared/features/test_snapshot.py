@@ -1,4 +1,6 @@
-from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, digest, encode
+import pytest
+
+from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, SourceHealth, digest, encode, is_blind
 
 FLAGS = FeatureSet(flags=frozenset({"AVX"}))
 
@@ -35,3 +37,20 @@ def test_a_status_says_why() -> None:
 
 def test_a_set_without_any_kind_is_there_all_the_same() -> None:
     assert Snapshot({"a.b": FeatureSet()}).lookup("a.b").state is SetState.PRESENT
+
+
+@pytest.mark.parametrize(
+    ("sources", "blind"),
+    [
+        ({"cpu": "no", "pci": "no", "bus": ""}, True),
+        ({"cpu": "no", "pci": "", "bus": "no"}, False),
+        ({"bus": "no", "configuration": "no"}, False),
+        ({}, False),
+    ],
+)
+def test_a_machine_is_not_seen_where_every_source_fails_and_what_is_no_source_does_not_count(
+    sources: dict[str, str], blind: bool
+) -> None:
+    health = {name: SourceHealth(error=error) for name, error in sources.items()}
+    assert is_blind(health) is blind
+    assert is_blind(health | {"usb": SourceHealth(disabled=True)}) is blind

@@ -3,7 +3,7 @@ from hypothesis import given as given_by
 from hypothesis import strategies
 
 from nodeworthy.errors import UsageError
-from nodeworthy.processes import read_number, read_port
+from nodeworthy.processes import read_number, read_port, read_seconds
 
 
 def test_a_variable_that_is_not_set_has_no_number() -> None:
@@ -42,3 +42,15 @@ def test_any_text_is_a_number_or_a_usage_error(text: str) -> None:
         return
     assert number is not None
     assert 0 <= number <= 65_535
+
+
+def test_seconds_may_have_fractions_and_are_the_default_where_nothing_is_said() -> None:
+    assert read_seconds({"TAG": "1.5"}, "TAG", 9.0, least=0, most=60) == 1.5
+    assert read_seconds({}, "TAG", 9.0, least=0, most=60) == 9.0
+
+
+@pytest.mark.parametrize("text", ["-1", "61", "nan", "inf", "soon"])
+def test_what_is_no_time_is_refused_with_its_bounds(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_seconds({"TAG": text}, "TAG", 9.0, least=0, most=60)
+    assert caught.value.why == "it is a number of seconds from 0 to 60"

@@ -6,10 +6,7 @@ from typing import NamedTuple
 
 from nodeworthy.bus.keys import DETECTOR
 from nodeworthy.bus.nodes import NodeChange, NodeRemoved, PublishedSnapshot
-from nodeworthy.features import SourceHealth
-
-_NO_SOURCES = frozenset({"bus", "configuration"})
-"""What stands among the sources in a snapshot's health and looks at no machine."""
+from nodeworthy.features import SourceHealth, is_blind
 
 _MAX_MESSAGE = 500
 """Characters; a condition is for people, and every watch of Nodes carries it."""
@@ -81,8 +78,6 @@ def judge_sources(sources: Mapping[str, SourceHealth]) -> Verdict:
     failing = {name: health.error for name, health in sorted(sources.items()) if health.error}
     if not failing:
         return SOURCES_OK
-    asked = {name for name, health in sources.items() if not health.disabled} - _NO_SOURCES
-    is_blind = bool(asked) and asked <= failing.keys()
     said = "; ".join(f"{name}: {error}" for name, error in failing.items())
     said = said if len(said) <= _MAX_MESSAGE else said[: _MAX_MESSAGE - 1] + "…"
-    return Verdict(Health.FALSE, "Blind" if is_blind else "SourcesFailing", said)
+    return Verdict(Health.FALSE, "Blind" if is_blind(sources) else "SourcesFailing", said)
