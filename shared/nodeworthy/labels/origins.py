@@ -23,6 +23,8 @@ class GiverKind(StrEnum):
     RULE = "rule"
     UNREAD = "unread"
     """A document of rules that could not be read: it may hold any rule."""
+    ADOPTED = "adopted"
+    """Whoever gave labels before us and does so no more; by which rule, nobody knows."""
 
 
 class Giver(msgspec.Struct, frozen=True, omit_defaults=True, order=True):
@@ -30,17 +32,25 @@ class Giver(msgspec.Struct, frozen=True, omit_defaults=True, order=True):
 
     kind: GiverKind
     name: str
-    """The set; the object that holds the rule; of an unread document the object's name, empty where that is not known."""
+    """The set; the object that holds the rule; of an unread document the object's name, empty where that is not known; the
+    former labeler."""
     part: str = ""
     """The rule's name; of a node's own rule, also its file; of an unread document, where it was read from."""
 
     def __str__(self) -> str:
         if self.kind is GiverKind.DEFAULT:
             return f"custom rule {self.part}" if self.part else f"default labels of {self.name}"
+        if self.kind is GiverKind.ADOPTED:
+            return self.name
         return f"rule {self.name}/{self.part}" if self.kind is GiverKind.RULE else f"document {self.part or self.name}"
 
     def may_be(self, other: "Giver") -> bool:
-        """Whether ``other`` is this giver, or may be a rule of this unread document or set."""
+        """Whether ``other`` is this giver, or may be a rule of this unread document or set.
+
+        A former labeler may have had its labels from any of ours.
+        """
+        if other.kind is GiverKind.ADOPTED:
+            return True
         if self.kind is GiverKind.UNREAD and other.kind is GiverKind.RULE:
             return self.name in ("", other.name)
         if self.kind is GiverKind.DEFAULT and not self.part:

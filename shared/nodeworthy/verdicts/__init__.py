@@ -4,6 +4,7 @@ Belongs here: pure functions from what is known of an image and of a node to a v
 finding out either (resolver, detector) or showing the answer (command line, validator).
 """
 
+from nodeworthy.requirements import Effect, Layer, Sureness
 from nodeworthy.verdicts.combination import Claims, conclude, judge, judge_claims, read_claims, unresolved
 from nodeworthy.verdicts.declared import (
     Declaration,
@@ -18,14 +19,11 @@ from nodeworthy.verdicts.nodes import NodeFacts
 from nodeworthy.verdicts.records import (
     Answer,
     ArtifactSummary,
-    Effect,
     Finding,
-    Layer,
     Origin,
     RuleSummary,
     SetSummary,
     State,
-    Sureness,
     Verdict,
 )
 

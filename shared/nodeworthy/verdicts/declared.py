@@ -6,16 +6,8 @@ from typing import NamedTuple
 from nodeworthy import rules
 from nodeworthy.errors import UsageError
 from nodeworthy.images import Artifact
-from nodeworthy.verdicts.records import (
-    ArtifactSummary,
-    Effect,
-    Finding,
-    Layer,
-    Origin,
-    RuleSummary,
-    SetSummary,
-    State,
-)
+from nodeworthy.requirements import Effect, Layer
+from nodeworthy.verdicts.records import ArtifactSummary, Finding, Origin, RuleSummary, SetSummary, State
 
 _STATES = {
     rules.Outcome.TRUE: State.MET,

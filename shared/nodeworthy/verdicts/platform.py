@@ -6,8 +6,9 @@ from typing import NamedTuple
 from nodeworthy import platforms
 from nodeworthy.images import ArtifactKind, ImageKnowledge, PlatformImage
 from nodeworthy.platforms import Platform
+from nodeworthy.requirements import Effect, Layer, Sureness
 from nodeworthy.verdicts.nodes import NodeFacts
-from nodeworthy.verdicts.records import Effect, Finding, Layer, Origin, State, Sureness
+from nodeworthy.verdicts.records import Finding, Origin, State
 
 
 class PlatformChoice(NamedTuple):

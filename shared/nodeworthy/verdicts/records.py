@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from nodeworthy.requirements import Effect, Layer, Sureness
+
 
 class Answer(StrEnum):
     """The four verdicts."""
@@ -23,32 +25,6 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Layer(StrEnum):
-    """The four layers on which an image and a node can disagree."""
-
-    ARCHITECTURE = "architecture"
-    INSTRUCTION_SET = "instruction-set"
-    KERNEL_AND_LIBRARIES = "kernel-and-libraries"
-    ACCELERATOR = "accelerator"
-
-
-class Effect(StrEnum):
-    """What happens where a requirement is not met."""
-
-    DOES_NOT_START = "does-not-start"
-    CRASHES = "crashes"
-    WRONG_RESULTS = "wrong-results"
-    SLOWER = "slower"
-
-
-class Sureness(StrEnum):
-    """How sure a finding is; only certain ones make an image incompatible."""
-
-    CERTAIN = "certain"
-    PROBABLE = "probable"
-    ADVISORY = "advisory"
-
-
 class Origin(StrEnum):
     """Where a requirement comes from."""
 
@@ -56,6 +32,8 @@ class Origin(StrEnum):
     """What the index, manifest and config claim."""
     DECLARED = "declared"
     """The compatibility specification."""
+    INSPECTED = "inspected"
+    """The image's own files."""
     LOOKUP = "lookup"
     """Not a requirement of the image: looking it up did not succeed."""
 
