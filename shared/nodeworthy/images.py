@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from nodeworthy.platforms import Platform
+from nodeworthy.requirements import Inspection
 
 ARTIFACT_TYPE = "application/vnd.nfd.image-compatibility.v1alpha1"
 """NFD's artifact type (api/image-compatibility/v1alpha1, spec.go)."""
@@ -86,6 +87,8 @@ class PlatformImage(msgspec.Struct, frozen=True, omit_defaults=True):
     notices: tuple[str, ...] = ()
     kind: ArtifactKind | None = None
     """Where it is known to be something else than an image; ``claimed`` and ``configured`` then say nothing."""
+    inspection: Inspection | None = None
+    """What its files ask for; ``None`` where nobody looked."""
 
     @property
     def platform(self) -> Platform | None:

@@ -1,12 +1,17 @@
 """Declarations that were read and specifications that were compiled, kept for the next question about the same image."""
 
 from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, TypeVar
+
+import msgspec
 
 from nodeworthy import verdicts
 from nodeworthy.errors import ArtifactError, DocumentError
 from nodeworthy.fleet.specifications import Specification, make_specification
 from nodeworthy.images import Artifact
+from nodeworthy.requirements import Inspection
+from nodeworthy.rules import CompatibilitySet
 from nodeworthy.verdicts import Declaration
 
 _MAX_KEPT = 256
@@ -18,7 +23,7 @@ _Value = TypeVar("_Value")
 
 
 class _Compiled(NamedTuple):
-    declaration: Declaration
+    source: Declaration | Inspection
     """Kept so that its ``id`` means nothing else."""
     specification: Specification
 
@@ -29,7 +34,7 @@ class Declarations:
     def __init__(self, limit: int = _MAX_KEPT) -> None:
         self._limit = limit
         self._read: OrderedDict[Artifact, Declaration | DocumentError | ArtifactError] = OrderedDict()
-        self._compiled: OrderedDict[tuple[int, tuple[str, ...]], _Compiled] = OrderedDict()
+        self._compiled: OrderedDict[Hashable, _Compiled] = OrderedDict()
 
     def read(self, artifact: Artifact) -> Declaration:
         """As :func:`nodeworthy.verdicts.declaration_of_artifact`; what could not be read once cannot be read.
@@ -58,9 +63,20 @@ class Declarations:
             UsageError: no compatibility set is left.
         """
         key = (id(declaration), tags)
+        return self._compile(key, declaration, lambda: verdicts.select_sets(declaration.spec, tags))
+
+    def requirements(self, inspection: Inspection) -> Specification:
+        """What an image's files ask for, compiled; one set for each requirement."""
+        # Every answer of the resolver is another object; what it says is the same.
+        key = msgspec.msgpack.encode(inspection)
+        return self._compile(key, inspection, lambda: verdicts.requirement_sets(inspection))
+
+    def _compile(
+        self, key: Hashable, source: Declaration | Inspection, sets: Callable[[], Sequence[CompatibilitySet]]
+    ) -> Specification:
         found = self._compiled.get(key)
         if found is None:
-            found = _Compiled(declaration, make_specification(verdicts.select_sets(declaration.spec, tags)))
+            found = _Compiled(source, make_specification(sets()))
             self._compiled[key] = found
             _forget_oldest(self._compiled, self._limit)
         self._compiled.move_to_end(key)

@@ -22,9 +22,19 @@ from nodeworthy.fleet.table import Fleet
 from nodeworthy.fleet.vectors import Panel, Vectors
 from nodeworthy.images import ImageKnowledge
 from nodeworthy.platforms import Platform
-from nodeworthy.verdicts import Answer, Claims, Declaration, DeclaredResult, NodeFacts, Verdict, Wishes
+from nodeworthy.verdicts import (
+    Answer,
+    Claims,
+    Declaration,
+    DeclaredResult,
+    InspectedResult,
+    NodeFacts,
+    State,
+    Verdict,
+    Wishes,
+)
 
-PLATFORM_SETS = frozenset({"system.architecture", "cpu.cpuid", "cpu.execution", "kernel.config"})
+PLATFORM_SETS = frozenset({"system.architecture", "cpu.cpuid", "cpu.execution", "kernel.config", "kernel.binfmt"})
 """What the platform part of a verdict reads (verdicts.nodes, verdicts.platform)."""
 
 _PLATFORM = Panel({}, PLATFORM_SETS, {})
@@ -61,6 +71,8 @@ class _Kind(NamedTuple):
     claims: Claims
     results: SpecificationResults | None
     """Of the specification, where one is declared."""
+    inspected: SpecificationResults | None
+    """Of what the image's files ask for, where somebody looked."""
 
 
 class ImageResults:
@@ -128,9 +140,10 @@ class ImageResults:
     def _details(self, places: Numbers) -> Iterator[npt.NDArray[np.integer]]:
         numbers = self._numbers[places]
         yield numbers
-        asked = {id(kind.results): kind.results for kind in self._kinds if kind.results}
+        asked = {id(results): results for kind in self._kinds for results in (kind.results, kind.inspected) if results}
         for results in asked.values():
-            mine = np.isin(numbers, [number for number, kind in enumerate(self._kinds) if kind.results is results])
+            askers = [n for n, kind in enumerate(self._kinds) if results in (kind.results, kind.inspected)]
+            mine = np.isin(numbers, askers)
             for column in detail_columns(self._fleet, results.specification.panel, self._rows[places[mine]]):
                 spread = np.zeros(len(places), np.intp)
                 spread[mine] = column
@@ -170,20 +183,16 @@ def judge_image(
     claims, classes = _claim(question, platform, declarations)
     kinds: list[_Kind] = []
     numbers = np.zeros(len(platform.rows), np.intp)
-    for members in _by_declaration(claims):
+    for members in _by_question(claims):
         places = np.flatnonzero(np.isin(classes, members))
-        declared = claims[members[0]].declared.declaration
-        results = None
-        columns = [classes[places]]
-        if declared is not None:
-            specification = declarations.specification(declared, question.wishes.tags)
-            results = evaluate_rows(fleet, specification, platform.rows[places])
-            columns.append(results.vector_numbers())
+        results, inspected = _evaluate(claims[members[0]], question, platform.rows[places], declarations, fleet)
+        columns = [classes[places], *(one.vector_numbers() for one in (results, inspected) if one)]
         alike = group(columns, len(places))
         numbers[places] = alike.numbers + len(kinds)
         for first in alike.first.tolist():
             one = claims[classes[places[first]]]
-            kinds.append(_Kind(_answer(one, results, first, question.wishes), int(places[first]), one, results))
+            answer = _answer(one, results, inspected, first, question.wishes)
+            kinds.append(_Kind(answer, int(places[first]), one, results, inspected))
     return ImageResults(question, platform, kinds, numbers)
 
 
@@ -211,18 +220,43 @@ def _claim(question: Question, platform: Vectors, declarations: Declarations) ->
     return distinct, classes[platform.groups.numbers]
 
 
-def _by_declaration(claims: Sequence[Claims]) -> list[list[int]]:
-    """The places of claims, those with one declaration together."""
-    members: dict[int, list[int]] = {}
+def _by_question(claims: Sequence[Claims]) -> list[list[int]]:
+    """The places of claims, those with one declaration and one inspection together."""
+    members: dict[tuple[int, int], list[int]] = {}
     for place, one in enumerate(claims):
-        members.setdefault(id(one.declared.declaration), []).append(place)
+        members.setdefault((id(one.declared.declaration), id(one.inspection)), []).append(place)
     return list(members.values())
 
 
-def _answer(claims: Claims, results: SpecificationResults | None, place: int, wishes: Wishes) -> Answer:
+def _evaluate(
+    claims: Claims, question: Question, rows: Numbers, declarations: Declarations, fleet: Fleet
+) -> tuple[SpecificationResults | None, SpecificationResults | None]:
+    """What is declared and what was inspected, on the nodes that take the image."""
+    declared, inspection = claims.declared.declaration, claims.inspection
+    results = inspected = None
+    if declared is not None:
+        results = evaluate_rows(fleet, declarations.specification(declared, question.wishes.tags), rows)
+    if inspection is not None:
+        inspected = evaluate_rows(fleet, declarations.requirements(inspection), rows)
+    return results, inspected
+
+
+def _answer(
+    claims: Claims,
+    results: SpecificationResults | None,
+    inspected: SpecificationResults | None,
+    place: int,
+    wishes: Wishes,
+) -> Answer:
     """The answer alone, which hangs on the outcome of each set and not on what was observed."""
-    if results is None:
-        return verdicts.conclude(claims, None, wishes)[0]
+    declared = None if results is None else DeclaredResult(verdicts.overall(_states(results, place)), None, "", (), ())
+    found = None
+    if inspected is not None:
+        assert claims.inspection is not None
+        found = InspectedResult(claims.inspection, _states(inspected, place))
+    return verdicts.conclude(claims, declared, found, wishes)[0]
+
+
+def _states(results: SpecificationResults, place: int) -> tuple[State, ...]:
     vector = results.vector_numbers()[place]
-    states = [verdicts.state_of(kleene.OUTCOMES[outcomes[vector]]) for outcomes in results.set_outcomes]
-    return verdicts.conclude(claims, DeclaredResult(verdicts.overall(states), None, "", (), ()), wishes)[0]
+    return tuple(verdicts.state_of(kleene.OUTCOMES[outcomes[vector]]) for outcomes in results.set_outcomes)

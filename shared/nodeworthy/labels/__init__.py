@@ -30,7 +30,7 @@ from nodeworthy.labels.memory import (
 from nodeworthy.labels.notices import notices_of_settings
 from nodeworthy.labels.origins import Claims, Given, Giver, GiverKind, Rejected, RejectedKind, Unresolved
 from nodeworthy.labels.policy import LabelPolicy, compile_policy
-from nodeworthy.labels.reconciling import reconcile, taint_key
+from nodeworthy.labels.reconciling import reconcile, taint_key, wanted_of
 from nodeworthy.labels.settings import (
     AcceptanceSettings,
     CpuLabels,
@@ -104,4 +104,5 @@ __all__ = [
     "reconcile",
     "taint_key",
     "want_labels",
+    "wanted_of",
 ]

@@ -58,7 +58,8 @@ def reconcile(wanted: WantedLabels, labels: NodeLabels, previous: LabelMemory | 
     )
 
 
-def _wanted_of(kind: RejectedKind, wanted: WantedLabels) -> Mapping[str, WantedLabel]:
+def wanted_of(kind: RejectedKind, wanted: WantedLabels) -> Mapping[str, WantedLabel]:
+    """What a node should have of one kind, by key; of what others own only these keys count."""
     match kind:
         case RejectedKind.LABEL:
             return wanted.labels
@@ -138,7 +139,7 @@ class _Reconciliation:
         self.givers = wanted.givers
         self.unresolved = _unresolved_of(kind, wanted)
         self.refused = {one.key: one for one in wanted.rejected if one.kind is kind}
-        self.wanted = self._without_refused(_wanted_of(kind, wanted))
+        self.wanted = self._without_refused(wanted_of(kind, wanted))
         self.owned = {key: self.labels.live[key] for key in self.labels.owned if key in self.labels.live}
         self.entries: dict[str, LabelEntry] = {}
         self.removed: dict[str, str] = {}

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from nodeworthy.labels.memory import LabelMemory, NodeLabels, Plan
+from nodeworthy.labels.wanted import WantedLabels
 
 
 class FactsMark(NamedTuple):
@@ -41,8 +42,11 @@ class TargetState(msgspec.Struct, frozen=True):
 class LabelTarget(Protocol):
     """Reads the labels of nodes and carries out plans."""
 
-    async def read(self, node: str) -> TargetState:
-        """The labels on a node, whose they are, and what is remembered of them."""
+    async def read(self, node: str, wanted: WantedLabels) -> TargetState:
+        """The labels on a node, whose they are, and what is remembered of them.
+
+        Of labels that are not ours a plan needs those that are wanted, and there need not be others.
+        """
 
     async def carry_out(self, node: str, state: TargetState, plan: Plan, facts: FactsMark) -> bool:
         """Carry out a plan that was made for ``state`` and from these facts; first the labels, then the memory.

@@ -5,7 +5,8 @@ finding out either (resolver, detector) or showing the answer (command line, val
 """
 
 from nodeworthy.requirements import Effect, Layer, Sureness
-from nodeworthy.verdicts.combination import Claims, conclude, judge, judge_claims, read_claims, unresolved
+from nodeworthy.verdicts.combination import judge, judge_claims, read_claims, unresolved
+from nodeworthy.verdicts.conclusion import NOTHING_DECLARED, Claims, conclude
 from nodeworthy.verdicts.declared import (
     Declaration,
     DeclaredResult,
@@ -15,6 +16,7 @@ from nodeworthy.verdicts.declared import (
     select_sets,
     state_of,
 )
+from nodeworthy.verdicts.inspected import InspectedResult, judge_inspected, requirement_sets
 from nodeworthy.verdicts.nodes import NodeFacts
 from nodeworthy.verdicts.records import (
     Answer,
@@ -28,6 +30,7 @@ from nodeworthy.verdicts.records import (
 )
 
 __all__ = [
+    "NOTHING_DECLARED",
     "Answer",
     "ArtifactSummary",
     "Claims",
@@ -35,6 +38,7 @@ __all__ = [
     "DeclaredResult",
     "Effect",
     "Finding",
+    "InspectedResult",
     "Layer",
     "NodeFacts",
     "Origin",
@@ -48,8 +52,10 @@ __all__ = [
     "declaration_of_artifact",
     "judge",
     "judge_claims",
+    "judge_inspected",
     "overall",
     "read_claims",
+    "requirement_sets",
     "select_sets",
     "state_of",
     "unresolved",

@@ -1,40 +1,16 @@
-"""The verdict: what the layers say together.
-
-Any certain failure makes an image incompatible. A declared set that matches makes it compatible, with its weight as score.
-Everything not known stays unknown and says what would settle it; unknown is never compatible.
-"""
+"""The verdict on one image and one node: the layers' claims are read, held against the node and put together."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from nodeworthy.errors import ArtifactError, DocumentError, NodeworthyError
 from nodeworthy.images import Artifact, ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
 from nodeworthy.platforms import Platform
-from nodeworthy.verdicts.declared import (
-    Declaration,
-    DeclaredResult,
-    Wishes,
-    declaration_of_artifact,
-    judge_declared,
-)
+from nodeworthy.verdicts.conclusion import NOTHING_DECLARED, Claims, Declared, conclude
+from nodeworthy.verdicts.declared import Declaration, Wishes, declaration_of_artifact, judge_declared
+from nodeworthy.verdicts.inspected import judge_inspected
 from nodeworthy.verdicts.nodes import NodeFacts
-from nodeworthy.verdicts.platform import PlatformChoice, choose_image
+from nodeworthy.verdicts.platform import choose_image
 from nodeworthy.verdicts.records import Answer, Finding, Origin, State, Verdict
-
-
-class Declared(NamedTuple):
-    """What is declared for the chosen image: a declaration, or a finding why there is none."""
-
-    declaration: Declaration | None
-    finding: Finding | None
-    notices: tuple[str, ...] = ()
-
-
-class Claims(NamedTuple):
-    """What index, config and artifact say of an image, as far as it concerns one node."""
-
-    choice: PlatformChoice
-    declared: Declared
 
 
 def judge(
@@ -81,9 +57,11 @@ def judge_claims(knowledge: ImageKnowledge, node: NodeFacts, claims: Claims, wis
     Raises:
         UsageError: no compatibility set is left to judge.
     """
-    choice, declared = claims
+    choice, declared = claims.choice, claims.declared
     result = judge_declared(declared.declaration, node.facts, wishes.tags) if declared.declaration else None
-    answer, reason = conclude(claims, result, wishes)
+    inspection = claims.inspection
+    inspected, inspected_findings = judge_inspected(inspection, node.facts) if inspection else (None, ())
+    answer, reason = conclude(claims, result, inspected, wishes)
     return Verdict(
         image=knowledge.reference,
         node=node.name,
@@ -94,7 +72,11 @@ def judge_claims(knowledge: ImageKnowledge, node: NodeFacts, claims: Claims, wis
         node_platform=str(node.platform) if node.platform else "",
         score=result.score if result and answer is Answer.COMPATIBLE else None,
         artifact=declared.declaration.artifact if declared.declaration else None,
-        findings=tuple(f for f in (choice.finding, declared.finding) if f) + (result.findings if result else ()),
+        findings=(
+            *(f for f in (choice.finding, _missing_declaration(claims)) if f),
+            *(result.findings if result else ()),
+            *inspected_findings,
+        ),
         sets=result.sets if result else (),
         notices=_notices(knowledge, choice.image, declared),
     )
@@ -121,31 +103,10 @@ def unresolved(reference: str, node: NodeFacts, error: NodeworthyError) -> Verdi
     )
 
 
-def conclude(claims: Claims, result: DeclaredResult | None, wishes: Wishes) -> tuple[Answer, str]:
-    """The answer and its reason: what the layers say together; ``result`` is there where something is declared."""
-    platform = claims.choice.finding
-    if platform.state is State.UNMET:
-        return Answer.INCOMPATIBLE, _platform_reason(platform)
-    if result and result.state is State.UNMET:
-        return Answer.INCOMPATIBLE, result.reason
-    if platform.state is State.UNKNOWN:
-        return Answer.UNKNOWN, f"whether {platform.requirement} is unknown"
-    if result:
-        return (Answer.COMPATIBLE if result.state is State.MET else Answer.UNKNOWN), result.reason
+def _missing_declaration(claims: Claims) -> Finding | None:
+    """Why nothing is declared, unless the files themselves were asked instead."""
     finding = claims.declared.finding
-    assert finding is not None
-    if finding.code == "nothing-declared" and wishes.undeclared_is_compatible:
-        return (
-            Answer.COMPATIBLE,
-            "the platform fits; the image declares nothing, which was asked to count as compatible",
-        )
-    return Answer.UNKNOWN, finding.observed
-
-
-def _platform_reason(finding: Finding) -> str:
-    if finding.code == "platform-missing":
-        return f"the image is not offered for {finding.expected}, only for {finding.observed}"
-    return f"the image is for {finding.expected}, the node is {finding.observed}"
+    return None if finding and finding.code == NOTHING_DECLARED and claims.inspection else finding
 
 
 def _find_declaration(
@@ -187,12 +148,13 @@ def _failed(search: ArtifactSearch) -> Finding:
 
 def _nothing_declared() -> Finding:
     return Finding(
-        code="nothing-declared",
+        code=NOTHING_DECLARED,
         state=State.UNKNOWN,
         requirement="the image declares what it needs",
         observed="the image declares nothing of what it needs",
         origin=Origin.LOOKUP,
-        settle="a compatibility specification: nodeworthy spec attach IMAGE FILE, or check --spec FILE",
+        settle="a compatibility specification (nodeworthy spec attach IMAGE FILE, or check --spec FILE), or a look at the"
+        " image's files (check --inspect)",
     )
 
 

@@ -7,6 +7,7 @@ from nodeworthy import platforms
 from nodeworthy.images import ArtifactKind, ImageKnowledge, PlatformImage
 from nodeworthy.platforms import Platform
 from nodeworthy.requirements import Effect, Layer, Sureness
+from nodeworthy.verdicts.emulation import emulator
 from nodeworthy.verdicts.nodes import NodeFacts
 from nodeworthy.verdicts.records import Finding, Origin, State
 
@@ -32,7 +33,7 @@ def choose_image(knowledge: ImageKnowledge, node: NodeFacts, wanted: Platform | 
             filter(None, (platforms.choose(platform, candidates) for platform in node.platforms)), None
         ) or _incomparable(node.platform, candidates)
         if chosen is None and candidates:
-            return PlatformChoice(None, _mismatch(node.platform, candidates))
+            return PlatformChoice(None, _mismatch(node, node.platform, candidates))
     else:
         chosen = None
     if chosen is None and len(knowledge.images) == 1:
@@ -114,6 +115,8 @@ def _compare(image: Platform, node: NodeFacts) -> Finding:
             layer=Layer.INSTRUCTION_SET,
             settle="the set cpu.cpuid of the node, with the levels of its architecture",
         )
+    if not same and (emulated := _emulated(node, [image])):
+        return emulated
     layer, effect = (Layer.INSTRUCTION_SET, Effect.CRASHES) if same else (Layer.ARCHITECTURE, Effect.DOES_NOT_START)
     return _finding("platform-mismatch", State.UNMET, str(image), str(node.platform), layer=layer, effect=effect)
 
@@ -161,15 +164,32 @@ def _compare_kernel(image: Platform, node: NodeFacts) -> Finding:
     )
 
 
-def _mismatch(node: Platform, candidates: Sequence[tuple[Platform, PlatformImage]]) -> Finding:
-    same = any((node.os, node.architecture) == (platform.os, platform.architecture) for platform, _ in candidates)
+def _mismatch(node: NodeFacts, platform: Platform, candidates: Sequence[tuple[Platform, PlatformImage]]) -> Finding:
+    same = any((platform.os, platform.architecture) == (one.os, one.architecture) for one, _ in candidates)
+    if not same and (emulated := _emulated(node, [one for one, _ in candidates])):
+        return emulated
     return _finding(
         "platform-mismatch",
         State.UNMET,
         _names(candidates),
-        str(node),
+        str(platform),
         layer=Layer.INSTRUCTION_SET if same else Layer.ARCHITECTURE,
         effect=Effect.CRASHES if same else Effect.DOES_NOT_START,
+    )
+
+
+def _emulated(node: NodeFacts, offered: Sequence[Platform]) -> Finding | None:
+    """Programs of another architecture, on a node that hands them to an emulator: nobody knows how far they get."""
+    interpreter = emulator(node.facts, [one.architecture for one in offered if one.os == "linux"])
+    if not interpreter:
+        return None
+    return _finding(
+        "platform-emulated",
+        State.UNKNOWN,
+        platforms.names(list(dict.fromkeys(offered))),
+        f"{node.platform}, with the emulator {interpreter}",
+        effect=Effect.CRASHES,
+        settle="an image for the node's own platform; an emulator is slow, lacks instructions and may crash",
     )
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from nodeworthy.requirements import Effect, Layer, Sureness
+from nodeworthy.requirements import Effect, Evidence, Layer, Sureness
 
 
 class Answer(StrEnum):
@@ -63,6 +63,10 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """Index into :attr:`SetSummary.rules`."""
     alternative: int | None = None
     """Index of the rule's ``matchAny`` element; one of them is enough."""
+    evidence: tuple[Evidence, ...] = ()
+    """Where in the image's files it shows."""
+    remedy: str = ""
+    """What to do about it."""
 
 
 class RuleSummary(msgspec.Struct, frozen=True, omit_defaults=True):
