@@ -16,7 +16,9 @@ from nodeworthy.features import FeatureSet, Lookup, SetState, SetStatus, Snapsho
 from nodeworthy.fleet import DETECTOR, Declarations, Fleet, Question
 from nodeworthy.fleet.judging import PLATFORM_SETS
 from nodeworthy.images import Artifact, ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
-from nodeworthy.rules import CompatibilitySpec
+from nodeworthy.requirements import Defect, Effect, Inspection, Layer, Requirement, Sureness, Unexplored
+from nodeworthy.requirements.conditions import has_flags, has_instance, has_value
+from nodeworthy.rules import CompatibilitySpec, Operator
 from nodeworthy.verdicts import Answer, ArtifactSummary, Declaration, NodeFacts, Verdict, Wishes, judge, read_claims
 
 if TYPE_CHECKING:
@@ -72,6 +74,36 @@ def alone(question: Question, snapshot: Snapshot, name: str) -> Verdict:
     return judge(question.knowledge, facts, wanted=question.wanted, wishes=question.wishes, override=question.override)
 
 
+INSPECTIONS = st.builds(
+    Inspection,
+    engine=st.just(1),
+    machine=st.sampled_from(("", "amd64")),
+    requirements=st.lists(
+        st.builds(
+            Requirement,
+            code=st.sampled_from(("network", "level")),
+            text=st.just("what it needs"),
+            layer=st.just(Layer.INSTRUCTION_SET),
+            effect=st.just(Effect.CRASHES),
+            sureness=st.sampled_from(Sureness),
+            match_features=st.sampled_from(
+                (
+                    (),
+                    (has_flags("cpu.cpuid", ["X86_64_V2"]),),
+                    (has_value("kernel.config", "IA32_EMULATION", Operator.IN, "y"),),
+                )
+            ),
+            match_any=st.sampled_from(
+                ((), ((has_instance("network.device", {"speed": (Operator.GT, "10000")}),), (has_flags("x.y", ["z"]),)))
+            ),
+        ),
+        max_size=3,
+    ).map(tuple),
+    defects=st.sampled_from(
+        ((), tuple(Defect("broken", "it is broken", Effect.CRASHES, sureness) for sureness in Sureness))
+    ),
+    unexplored=st.sampled_from(((), (Unexplored("a file", "too large"),))),
+)
 PLATFORMS = ("linux/amd64", "linux/amd64/v3", "linux/386", "linux/arm64", "linux/arm/v7", "windows/amd64")
 IMAGES = st.lists(
     st.builds(
@@ -83,6 +115,7 @@ IMAGES = st.lists(
     min_size=1,
     max_size=3,
 )
+INSPECTED = st.lists(st.none() | INSPECTIONS, min_size=3, max_size=3)
 NODES = st.builds(
     node,
     st.sampled_from((None, "amd64", "x86_64", "arm64", "armv6l")),
@@ -106,8 +139,12 @@ def test_every_verdict_is_the_one_of_the_node_alone(data: st.DataObject, worlds:
         Snapshot({**facts.contents, **more.contents}, more.statuses, facts.catalogue)
         for facts, more in data.draw(st.lists(st.tuples(NODES, worlds.snapshots), min_size=1, max_size=5))
     ]
+    images = [
+        msgspec.structs.replace(one, inspection=inspection)
+        for one, inspection in zip(data.draw(IMAGES), data.draw(INSPECTED), strict=False)
+    ]
     question = Question(
-        index(*data.draw(IMAGES), search=data.draw(st.sampled_from((None, NONE, FAILED, found())))),
+        index(*images, search=data.draw(st.sampled_from((None, NONE, FAILED, found())))),
         data.draw(WANTED),
         Wishes(undeclared_is_compatible=data.draw(st.booleans())),
         data.draw(overrides(worlds)),
@@ -208,3 +245,13 @@ def test_an_artifact_is_read_and_compiled_once_for_all_questions() -> None:
     assert known.read(search.artifact) is declaration
     assert known.specification(declaration, ()) is known.specification(declaration, ())
     assert known.specification(declaration, ("fast",)) is not known.specification(declaration, ())
+
+
+def test_what_an_image_asks_for_is_compiled_once_whoever_brings_it() -> None:
+    known = Declarations()
+    asked = [Inspection(1, requirements=(requirement("cpu", Sureness.CERTAIN),)) for _ in range(2)]
+    assert known.requirements(asked[0]) is known.requirements(asked[1])
+
+
+def requirement(code: str, sureness: Sureness) -> Requirement:
+    return Requirement(code, code, Layer.INSTRUCTION_SET, Effect.CRASHES, sureness, (has_flags("cpu.cpuid", ["AVX2"]),))

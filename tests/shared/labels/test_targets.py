@@ -12,6 +12,7 @@ from nodeworthy.labels import (
     Plan,
     RuleObject,
     TargetState,
+    WantedLabels,
     compile_chain,
     labels_of_memory,
     reconcile,
@@ -27,7 +28,7 @@ class Bucket:
         self.memories: dict[str, LabelMemory] = {}
         self.revision = 0
 
-    async def read(self, node: str) -> TargetState:
+    async def read(self, node: str, _wanted: WantedLabels) -> TargetState:
         memory = self.memories.get(node)
         return TargetState(labels_of_memory(memory), memory, str(self.revision))
 
@@ -48,10 +49,10 @@ async def test_a_bucket_is_a_target_and_a_second_pass_writes_nothing(
     chain = compile_chain([RuleObject("o", (Rule("r", (Term("lab.x"),), labels={"x.org/l": "1"}),))])
     wanted = want_labels(facts_of({"lab.x": FeatureSet(attributes={})}), policy, chain)
     for _ in range(2):
-        state = await target.read("n1")
+        state = await target.read("n1", wanted)
         assert await target.carry_out("n1", state, reconcile(wanted, state.labels, state.memory), NO_FACTS)
     assert bucket.revision == 1
-    assert dict((await target.read("n1")).labels.live) == {"x.org/l": "1"}
+    assert dict((await target.read("n1", wanted)).labels.live) == {"x.org/l": "1"}
 
 
 async def test_a_plan_for_an_older_state_is_not_carried_out(
@@ -60,7 +61,7 @@ async def test_a_plan_for_an_older_state_is_not_carried_out(
     bucket = Bucket()
     chain = compile_chain([RuleObject("o", (Rule("r", labels={"x.org/l": "1"}),))])
     wanted = want_labels(facts_of(), policy, chain)
-    old = await bucket.read("n1")
+    old = await bucket.read("n1", wanted)
     plan = reconcile(wanted, old.labels, old.memory)
     assert await bucket.carry_out("n1", old, plan, NO_FACTS)
     assert not await bucket.carry_out("n1", old, plan, NO_FACTS)

@@ -228,3 +228,27 @@ def test_a_singularity_file_in_a_registry_stays_unknown_and_says_what_settles_it
     finding = choose_image(ImageKnowledge("app", "sha256:a", "", (artifact,)), node()).finding
     assert finding.state is State.UNKNOWN
     assert "nodeworthy check FILE.sif" in finding.settle
+
+
+def emulating(*, enabled: str = "true", architecture: str = "arm64") -> NodeFacts:
+    handler = {"name": "qemu", "enabled": enabled, "architecture": architecture, "interpreter": "/usr/bin/qemu"}
+    facts = Snapshot(
+        {
+            "system.architecture": FeatureSet(attributes={"architecture": "amd64"}),
+            "kernel.binfmt": FeatureSet(instances=(handler,)),
+        }
+    )
+    return NodeFacts.of(facts, "n1")
+
+
+@pytest.mark.parametrize("knowledge", [single("linux/arm64"), index("linux/arm64", "linux/s390x")])
+def test_nobody_knows_how_far_another_architecture_gets_under_an_emulator(knowledge: ImageKnowledge) -> None:
+    finding = choose_image(knowledge, emulating()).finding
+    assert (finding.code, finding.state) == ("platform-emulated", State.UNKNOWN)
+    assert "/usr/bin/qemu" in finding.observed
+    assert choose_image(knowledge, emulating(enabled="false")).finding.state is State.UNMET
+    assert choose_image(knowledge, emulating(architecture="riscv64")).finding.state is State.UNMET
+
+
+def test_an_emulator_does_not_run_another_operating_system() -> None:
+    assert choose_image(single("windows/arm64"), emulating()).finding.state is State.UNMET
