@@ -77,6 +77,11 @@ def convert_file(data: bytes, file: str) -> Converted:
     return _finish(file, documents, problems, notices)
 
 
+def write_rule(rule: Rule) -> Mapping[str, Any]:
+    """One rule of our own making as a document holds it; its expressions are long forms already."""
+    return _write_rule(rule, "", _Told("", 0))
+
+
 def write_yaml(documents: Iterable[Mapping[str, Any] | Sequence[Any]]) -> str:
     """The documents as YAML in which every text stays a text for YAML 1.1 as Go reads it: ``"y"``, ``"1e3"``, ``"0302"``."""
     import yaml
