@@ -94,6 +94,7 @@ def _request(images: Sequence[str], question: FleetQuestion, limit: int) -> Vali
         spec=question.spec,
         platform=question.platform,
         undeclared=question.undeclared,
+        inspect=question.inspect,
         limit=limit,
     )
 

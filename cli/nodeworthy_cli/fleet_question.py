@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from nodeworthy import errors, verdicts
-from nodeworthy.bus.requests import Require, Undeclared
+from nodeworthy.bus.requests import Inspect, Require, Undeclared
 from nodeworthy_cli.facts import THIS
 from nodeworthy_cli.specifications import read_valid_spec
 
@@ -24,6 +24,7 @@ class FleetQuestion(NamedTuple):
     spec: str = ""
     platform: str = ""
     undeclared: Undeclared = Undeclared.UNKNOWN
+    inspect: Inspect = Inspect.KNOWN
 
     @property
     def is_about_one_node(self) -> bool:

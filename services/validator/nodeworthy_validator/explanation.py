@@ -34,6 +34,7 @@ class Explanation:
             spec=request.spec,
             platform=request.platform,
             undeclared=request.undeclared,
+            inspect=request.inspect,
             limit=1,
             groups=0,
         )

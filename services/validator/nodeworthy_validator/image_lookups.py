@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nodeworthy.bus.requests import ResolveReply, ResolveRequest
+from nodeworthy.bus.requests import Inspect, ResolveReply, ResolveRequest
 from nodeworthy.errors import BusUnreachableError, NodeworthyError
 from nodeworthy.images import ImageKnowledge
 from nodeworthy_validator.metrics import CacheResult, Metrics
@@ -18,6 +18,12 @@ AskResolver = Callable[[ResolveRequest, float], Coroutine[Any, Any, ResolveReply
 
 MAX_PLATFORMS = 100
 """What a request to the resolver may name; a fleet of more kinds asks for all that the image has."""
+
+
+class _Key(NamedTuple):
+    reference: str
+    platforms: tuple[str, ...]
+    inspect: Inspect
 
 
 class _Kept(NamedTuple):
@@ -38,12 +44,16 @@ class ImageLookups:
         self._metrics = metrics
         self._seconds = seconds
         self._clock = clock
-        self._kept: OrderedDict[tuple[str, tuple[str, ...]], _Kept] = OrderedDict()
+        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
         self._bytes = 0
         self._places = asyncio.Semaphore(bounds.lookups)
 
     async def get(
-        self, references: Sequence[str], platforms: Sequence[str] | None, seconds: float
+        self,
+        references: Sequence[str],
+        platforms: Sequence[str] | None,
+        seconds: float,
+        inspect: Inspect = Inspect.KNOWN,
     ) -> dict[str, ImageKnowledge | NodeworthyError]:
         """What is known of each image, as nodes of these platforms see it, or why that is not known.
 
@@ -54,36 +64,40 @@ class ImageLookups:
         distinct = tuple(dict.fromkeys(references))
         end = asyncio.get_running_loop().time() + seconds
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._get(one, wanted, end), name=f"look up {one}") for one in distinct]
+            tasks = [
+                group.create_task(self._get(_Key(one, wanted, inspect), end), name=f"look up {one}") for one in distinct
+            ]
         return {one: task.result() for one, task in zip(distinct, tasks, strict=True)}
 
-    async def _get(self, reference: str, platforms: tuple[str, ...], end: float) -> ImageKnowledge | NodeworthyError:
-        kept = self._kept.get((reference, platforms))
+    async def _get(self, key: _Key, end: float) -> ImageKnowledge | NodeworthyError:
+        kept = self._kept.get(key)
         if kept is not None and kept.until > self._clock():
             self._metrics.images.labels(CacheResult.HIT).inc()
             return kept.knowledge
         try:
             async with asyncio.timeout_at(end):
-                knowledge = await self._look_up(reference, platforms, end)
+                knowledge = await self._look_up(key, end)
         except TimeoutError:
             self._metrics.images.labels(CacheResult.FAILED).inc()
             return BusUnreachableError(
-                f"{reference} could not be looked up in time", todo="ask again in a moment, or give it more time"
+                f"{key.reference} could not be looked up in time", todo="ask again in a moment, or give it more time"
             )
         except NodeworthyError as error:
             self._metrics.images.labels(CacheResult.FAILED).inc()
             return error
         self._metrics.images.labels(CacheResult.MISS).inc()
-        self._keep((reference, platforms), knowledge)
+        self._keep(key, knowledge)
         return knowledge
 
-    async def _look_up(self, reference: str, platforms: tuple[str, ...], end: float) -> ImageKnowledge:
+    async def _look_up(self, key: _Key, end: float) -> ImageKnowledge:
         async with self._places:
             left = end - asyncio.get_running_loop().time()
-            reply = await self._ask(ResolveRequest(reference=reference, platforms=platforms), left)
+            reply = await self._ask(
+                ResolveRequest(reference=key.reference, platforms=key.platforms, inspect=key.inspect), left
+            )
         return reply.knowledge
 
-    def _keep(self, key: tuple[str, tuple[str, ...]], knowledge: ImageKnowledge) -> None:
+    def _keep(self, key: _Key, knowledge: ImageKnowledge) -> None:
         self._drop(key)
         size = len(msgspec.msgpack.encode(knowledge))
         self._kept[key] = _Kept(knowledge, self._clock() + self._seconds, size)
@@ -91,6 +105,6 @@ class ImageLookups:
         while len(self._kept) > self._bounds.images or self._bytes > self._bounds.image_bytes:
             self._drop(next(iter(self._kept)))
 
-    def _drop(self, key: tuple[str, tuple[str, ...]]) -> None:
+    def _drop(self, key: _Key) -> None:
         kept = self._kept.pop(key, None)
         self._bytes -= kept.size if kept else 0

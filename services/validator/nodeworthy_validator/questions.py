@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from nodeworthy import platforms, verdicts
 from nodeworthy.bus.names import MAX_TOKEN_BYTES
-from nodeworthy.bus.requests import MAX_IMAGES, Undeclared, ValidateRequest
+from nodeworthy.bus.requests import MAX_IMAGES, Inspect, Undeclared, ValidateRequest
 from nodeworthy.errors import UsageError
 from nodeworthy.platforms import Platform
 from nodeworthy.verdicts import Declaration, Wishes
@@ -29,6 +29,7 @@ class Asked(NamedTuple):
     override: Declaration | None
     """A specification in place of those that are attached."""
     cursor: Cursor
+    inspect: Inspect
 
 
 def read_asked(request: ValidateRequest, specifications: Specifications) -> Asked:
@@ -46,6 +47,7 @@ def read_asked(request: ValidateRequest, specifications: Specifications) -> Aske
         wishes=Wishes(request.tags, undeclared_is_compatible=request.undeclared is Undeclared.COMPATIBLE),
         override=specifications.read(request.spec) if request.spec else None,
         cursor=parse_cursor(request.cursor),
+        inspect=request.inspect,
     )
     if asked.override is not None:
         verdicts.select_sets(asked.override.spec, request.tags)  # that no set has the tag is said before all else

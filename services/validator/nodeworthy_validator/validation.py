@@ -91,7 +91,8 @@ class Validation:
             if looked is None or (needed is not None and needed <= looked):
                 return selection, found
             names = None if needed is None else sorted(needed)
-            found = await self._resources.images.get(asked.images, names, end - asyncio.get_running_loop().time())
+            left = end - asyncio.get_running_loop().time()
+            found = await self._resources.images.get(asked.images, names, left, asked.inspect)
             looked = needed
         raise BusBusyError("the nodes change too fast to be asked about", todo="ask again in a moment, or about fewer")
 

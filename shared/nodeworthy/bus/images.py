@@ -2,6 +2,7 @@
 
 from nodeworthy.bus.records import Message
 from nodeworthy.images import ImageKnowledge
+from nodeworthy.requirements import Inspection
 
 
 class ImageRecord(Message, frozen=True, kw_only=True):
@@ -10,6 +11,16 @@ class ImageRecord(Message, frozen=True, kw_only=True):
     knowledge: ImageKnowledge
     looked: int
     """Unix time in seconds when the registry was asked; artifacts can be attached later."""
+
+
+class InspectionRecord(Message, frozen=True, kw_only=True):
+    """Bucket ``images``, key ``scan-<hex>``: what the files of an image say, without the list of its libraries."""
+
+    digest: str
+    """Of the manifest."""
+    inspection: Inspection
+    looked: int
+    """Unix time in seconds when the files were read."""
 
 
 class TagRecord(Message, frozen=True, kw_only=True):

@@ -96,6 +96,11 @@ def image_key(digest: str) -> str:
     return f"sha256-{set_key(digest)}"
 
 
+def inspection_key(digest: str) -> str:
+    """The key in bucket ``images`` of what the files of a manifest's image say, ``scan-<hex>``."""
+    return f"scan-{set_key(digest)}"
+
+
 def tag_key(reference: str) -> str:
     """The key in bucket ``images`` of a canonical reference, ``tag-<hex of its SHA-256>``."""
     return f"tag-{hashlib.sha256(reference.encode()).hexdigest()}"

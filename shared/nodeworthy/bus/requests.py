@@ -71,6 +71,17 @@ class Undeclared(StrEnum):
     COMPATIBLE = "compatible"
 
 
+class Inspect(StrEnum):
+    """Whether the files of an image are looked at; that takes seconds to minutes, once for each image."""
+
+    KNOWN = "known"
+    """What was found before counts; nothing is begun."""
+    START = "start"
+    """Begun where nothing is known, and not waited for: ask again."""
+    WAIT = "wait"
+    """Waited for, as long as the asker's time lasts; the work goes on after it."""
+
+
 class Require(StrEnum):
     """On how many of the nodes an image has to run for the answer to be "compatible"."""
 
@@ -96,6 +107,7 @@ class ValidateRequest(Message, frozen=True, kw_only=True):
     """A compatibility specification to use in place of the attached one."""
     platform: str = ""
     undeclared: Undeclared = Undeclared.UNKNOWN
+    inspect: Inspect = Inspect.KNOWN
     only: tuple[Answer, ...] = ()
     """List only verdicts with these answers; the totals count all."""
     limit: _Verdicts = 100
@@ -163,6 +175,7 @@ class ExplainRequest(Message, frozen=True, kw_only=True):
     spec: str = ""
     platform: str = ""
     undeclared: Undeclared = Undeclared.UNKNOWN
+    inspect: Inspect = Inspect.KNOWN
 
 
 class ProducerSummary(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -256,6 +269,7 @@ class ResolveRequest(Message, frozen=True, kw_only=True):
     several requests to the registry for each."""
     fresh: bool = False
     """Ask the registry again even where the bus still holds an answer."""
+    inspect: Inspect = Inspect.KNOWN
 
 
 class ResolveReply(Message, frozen=True, kw_only=True):
