@@ -42,7 +42,6 @@ class Layout:
         config = {
             "architecture": architecture,
             "os": "linux",
-            "config": {"Entrypoint": ["/bin/cat", "/hello"]},
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
         }
         media_type = "application/vnd.oci.image.manifest.v1+json"

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from nodeworthy import errors, platforms, verdicts
-from nodeworthy.bus.requests import Require, Undeclared
+from nodeworthy.bus.requests import Inspect, Require, Undeclared
 from nodeworthy.verdicts import Declaration, Verdict, Wishes
 from nodeworthy_cli import exits
 from nodeworthy_cli.bus_options import VARIABLES, BusOptions, bus_options
@@ -54,6 +54,12 @@ _REGISTRY_OPTIONS = ("registry_config", "ca_file", "plain_http", "hosts_dir", *L
     show_default=True,
     help="What an image is whose platform fits and that declares nothing.",
 )
+@click.option(
+    "--inspect/--no-inspect",
+    "inspect",
+    default=None,
+    help="Look at the images' own files; one in a registry is downloaded for it. Default: only what lies on disk here.",
+)
 @format_option
 @bus_options
 @registry_options
@@ -70,6 +76,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
     tags: tuple[str, ...],
     platform: str | None,
     undeclared: str,
+    inspect: bool | None,
     output: str,
     registry_config: Path | None,
     ca_file: Path | None,
@@ -80,9 +87,9 @@ def command(  # noqa: PLR0913 # one parameter for each option
     """Will these images run here, or on nodes of the bus, and if not, why not.
 
     IMAGE is a tag or digest in a registry; oci:FOLDER[:TAG], an OCI image layout folder; oci-archive:FILE[:NAME] or
-    docker-archive:FILE[:NAME], an archive of images; or FILE.sif, with its specification in FILE.sif.compat.yaml. Nodes of
-    the bus are a question to the validator, for which only images in registries are looked up, by the resolver and in its
-    own way.
+    docker-archive:FILE[:NAME], an archive of images; FILE.sif, with its specification in FILE.sif.compat.yaml;
+    rootfs:FOLDER, a root folder; or FILE, written with a slash, a single program. Nodes of the bus are a question to the
+    validator, for which only images in registries are looked up, by the resolver and in its own way.
 
     Exit codes: 0 compatible, 1 incompatible, 2 usage, image not found or no compatibility set left, 3 unknown; of several
     images the first of 2, 1, 3, 0. Of several nodes one that is compatible is enough (--require all: every one), and no is
@@ -101,6 +108,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
             spec=read_spec_text(spec_file, tags),
             platform="" if platform is None else str(platforms.parse(platform)),
             undeclared=Undeclared(undeclared),
+            inspect=Inspect.WAIT if inspect else Inspect.KNOWN,
         )
         from nodeworthy_cli.fleet_check import check_on_bus  # loads the bus
 
@@ -111,6 +119,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
         wanted=None if platform is None else platforms.parse(platform),
         wishes=Wishes(tags, undeclared_is_compatible=undeclared == "compatible"),
         override=_read_override(spec_file, tags),
+        inspect=inspect,
     )
     access = make_access(registry_config, ca_file, timeout, plain_http=plain_http)
     access = with_login(access, read_references(images), files=[on, spec_file])

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from nodeworthy import verdicts
 from nodeworthy.errors import ArtifactError, InvalidReferenceError, NodeworthyError, RegistryError
-from nodeworthy.images import ImageKnowledge
 from nodeworthy.platforms import Platform
 from nodeworthy.verdicts import Declaration, NodeFacts, Verdict, Wishes
+from nodeworthy_cli.learning import learn
 from nodeworthy_resolver import oci
 
 SIDE_BY_SIDE = 8
@@ -26,6 +26,8 @@ class Question(NamedTuple):
     wanted: Platform | None
     wishes: Wishes
     override: Declaration | None
+    inspect: bool | None = None
+    """Whether files are looked at; ``None``: those of images on disk, which costs no download."""
 
 
 async def check_images(
@@ -54,7 +56,7 @@ def read_references(images: Sequence[str]) -> list[oci.AnyReference]:
 
 async def _check(image: str, question: Question, access: oci.RegistryAccess) -> Verdict | NodeworthyError:
     try:
-        knowledge = await _look_up(image, question, access)
+        knowledge = await learn(image, question, access)
     except (RegistryError, ArtifactError) as error:
         return verdicts.unresolved(image, question.node, hint_at_disk(image, error))
     except NodeworthyError as error:
@@ -80,8 +82,3 @@ def hint_at_disk(image: str, error: NodeworthyError) -> NodeworthyError:
     elif image.endswith(_ARCHIVE_ENDINGS) and path.is_file():
         error.todo = f"write docker-archive:{name} or oci-archive:{name} for the archive of this name"
     return error
-
-
-async def _look_up(image: str, question: Question, access: oci.RegistryAccess) -> ImageKnowledge:
-    wanted = (question.wanted,) if question.wanted else question.node.platforms
-    return await oci.look_up(oci.parse_reference(image), wanted or None, access)

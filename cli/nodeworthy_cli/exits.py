@@ -31,7 +31,7 @@ def of_answer(answer: "Answer") -> int:
 
 def of_error(error: errors.NodeworthyError) -> int:
     """The exit code of an error: 3 where an answer may exist and could not be had, else 2."""
-    return UNKNOWN if isinstance(error, errors.RegistryError | errors.ArtifactError) else USAGE
+    return UNKNOWN if isinstance(error, errors.RegistryError | errors.ArtifactError | errors.InspectionError) else USAGE
 
 
 def combine(codes: Iterable[int]) -> int:

@@ -16,6 +16,8 @@ from nodeworthy_cli.output import print_error
 VERBS = {
     "features": "What this machine offers.",
     "check": "Will an image run, and if not, why not.",
+    "diagnose": "What a failure really was: a message, an exit code, a pod.",
+    "inspect": "What an image needs, read from its own files.",
     "platforms": "What platforms images offer, and whether all that are wanted are there.",
     "spec": "Write, validate, show, attach and remove compatibility specifications.",
     "rules": "Validate, try, explain and convert rules.",

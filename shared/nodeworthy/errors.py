@@ -11,6 +11,7 @@
     ├── InvalidReferenceError       an image reference does not parse
     ├── ImageNotFoundError          no such image, or no permission to see it
     ├── ArtifactError               an attached artifact is there and cannot be used
+    ├── InspectionError             the files of an image cannot be read, or are more than is read
     ├── BusError                    the bus did not do what was asked for
     │   ├── BusUnreachableError         no connection, or no answer in time
     │   │   └── BusNobodyError              nobody listens there: no service, or no stream
@@ -121,6 +122,10 @@ class ImageNotFoundError(NodeworthyError):
 
 class ArtifactError(NodeworthyError):
     """A compatibility artifact is attached and cannot be used; the answer is then unknown, never compatible."""
+
+
+class InspectionError(NodeworthyError):
+    """The files of an image cannot be read, or are more than is read; the answer is then unknown, never compatible."""
 
 
 class BusError(NodeworthyError):

@@ -18,6 +18,7 @@ from nodeworthy.verdicts.declared import (
 )
 from nodeworthy.verdicts.inspected import InspectedResult, judge_inspected, requirement_sets
 from nodeworthy.verdicts.nodes import NodeFacts
+from nodeworthy.verdicts.platform import choose_image
 from nodeworthy.verdicts.records import (
     Answer,
     ArtifactSummary,
@@ -48,6 +49,7 @@ __all__ = [
     "Sureness",
     "Verdict",
     "Wishes",
+    "choose_image",
     "conclude",
     "declaration_of_artifact",
     "judge",

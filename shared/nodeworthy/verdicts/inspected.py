@@ -52,7 +52,8 @@ def refusal(result: InspectedResult) -> tuple[Answer, str] | None:
 def doubt(result: InspectedResult) -> str:
     """What keeps the inspection from saying yes; empty where nothing does."""
     inspection = result.inspection
-    if not inspection.machine:
+    unexplored = next((one for one in inspection.unexplored if one.decides), None)
+    if not inspection.machine and not unexplored:
         return "inspection found nothing in the image that a node would start"
     for number, one in _in_state(result, State.UNKNOWN):
         if one.sureness is Sureness.CERTAIN:
@@ -63,8 +64,7 @@ def doubt(result: InspectedResult) -> str:
     for number, one in _in_state(result, State.UNKNOWN):
         if one.sureness is Sureness.PROBABLE:
             return f"whether the node has {_told(one, result, number)} is unknown"
-    unexplored = next((one for one in inspection.unexplored if one.decides), None)
-    return f"{unexplored.what} was not looked at: {unexplored.why}" if unexplored else ""
+    return f"{unexplored.what}: not looked at, {unexplored.why}" if unexplored else ""
 
 
 def _in_state(result: InspectedResult, state: State) -> list[tuple[int, Requirement]]:

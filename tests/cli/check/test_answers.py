@@ -48,7 +48,9 @@ def test_an_image_that_declares_nothing_is_unknown_unless_asked_otherwise(
     nodeworthy: "Nodeworthy", layout: Callable[..., str]
 ) -> None:
     image = layout("app")
-    assert "nothing-declared" in nodeworthy("check", image, "--on", "both.json", "-o", "yaml", code=3).stdout
+    on = ("--no-inspect", "--on", "both.json", "-o", "yaml")
+    assert "nothing-declared" in nodeworthy("check", image, *on, code=3).stdout
+    assert "not-inspected" in nodeworthy("check", image, *on[1:], code=3).stdout
     nodeworthy("check", image, "--on", "both.json", "--undeclared=compatible", code=0)
 
 

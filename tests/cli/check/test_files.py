@@ -35,11 +35,15 @@ def test_an_archive_is_checked_like_the_folder_that_it_was(
 
 @pytest.mark.usefixtures("folder")
 def test_what_another_tool_saved_for_docker_is_checked_by_its_platform(nodeworthy: "Nodeworthy") -> None:
-    done = nodeworthy("check", f"docker-archive:{CRANE}", "--on", "both.json", "-o", "json", code=3)
+    done = nodeworthy("check", f"docker-archive:{CRANE}", "--no-inspect", "--on", "both.json", "-o", "json", code=3)
     verdict = json.loads(done.stdout)
     assert verdict["platform"] == "linux/amd64"
     assert "nothing-declared" in {finding["code"] for finding in verdict["findings"]}
-    nodeworthy("check", f"docker-archive:{CRANE}", "--spec", "spec.yaml", "--on", "both.json", code=0)
+    nodeworthy("check", f"docker-archive:{CRANE}", "--no-inspect", "--spec", "spec.yaml", "--on", "both.json", code=0)
+    # Its config starts a program that no layer has.
+    found = nodeworthy("check", f"docker-archive:{CRANE}", "--on", "both.json", code=1).stdout
+    assert "image-defect" in found
+    assert "/bin/cat" in found
 
 
 @pytest.mark.usefixtures("folder")

@@ -47,3 +47,7 @@ class Outcome:
     information: tuple[Information, ...] = ()
     unexplored: tuple[Unexplored, ...] = ()
     software: tuple[Software, ...] = ()
+
+
+Reading = Callable[[Subject], Outcome]
+"""Looks at one kind of thing."""

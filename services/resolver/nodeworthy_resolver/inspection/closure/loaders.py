@@ -1,0 +1,198 @@
+"""Dynamic loaders: which libc one belongs to, and in what folders it looks."""
+
+import re
+import struct
+from collections.abc import Mapping
+from enum import StrEnum
+
+from nodeworthy_resolver.inspection.elf import Elf, has_text
+from nodeworthy_resolver.inspection.tree import NotKeptError, Tree, canonical, find_file
+
+
+class Family(StrEnum):
+    """Whose loader it is."""
+
+    GLIBC = "glibc"
+    MUSL = "musl"
+    OTHER = "other"
+    """uClibc, Android's, gcompat's, or none that is known."""
+
+
+_GLIBC_NAME = re.compile(r"ld-linux[\w-]*\.so\.[0-9]+|ld64\.so\.[0-9]+|ld\.so\.1|ld-[0-9.]+\.so")
+_MUSL_NAME = re.compile(r"libc\.so|libc\.musl-[\w-]+\.so\.1|ld-musl-[\w-]+\.so\.1")
+
+_MAX_TEXT = 1024 * 1024
+"""Bytes of one configuration file or cache; a full distribution's cache has 100 kB."""
+_MAX_INCLUDES = 64
+
+
+_GCOMPAT = b"libgcompat"
+"""The loader of gcompat (Alpine) bears glibc's name, has no DT_SONAME, and calls musl with this library."""
+
+
+def family_of(tree: Tree, path: str, elf: Elf) -> Family:
+    """Whose loader a file is, by its DT_SONAME; where it has none, by the name of the file itself."""
+    name = elf.soname or path.rpartition("/")[2]
+    if _MUSL_NAME.fullmatch(name):
+        return Family.MUSL
+    if not _GLIBC_NAME.fullmatch(name):
+        return Family.OTHER
+    if not elf.soname:
+        try:
+            with tree.map(path) as content:
+                return Family.OTHER if has_text(content, _GCOMPAT) else Family.GLIBC
+        except NotKeptError:
+            return Family.OTHER
+    return Family.GLIBC
+
+
+_SYSTEM_FOLDERS = re.compile(rb"(?:/(?:usr/|usr/local/)?lib[A-Za-z0-9_./-]{0,60}/\0){2,8}")
+"""glibc's ``system_dirs`` (elf/dl-load.c): the folders that it was built for, one behind the other, each with its slash."""
+
+_MULTIARCH = {
+    "amd64": "x86_64-linux-gnu",
+    "386": "i386-linux-gnu",
+    "arm64": "aarch64-linux-gnu",
+    "arm": "arm-linux-gnueabihf",
+    "ppc64le": "powerpc64le-linux-gnu",
+    "s390x": "s390x-linux-gnu",
+    "riscv64": "riscv64-linux-gnu",
+    "loong64": "loongarch64-linux-gnu",
+}
+"""Debian's names of the folders of an architecture's libraries (wiki.debian.org, Multiarch/Tuples)."""
+
+
+def multiarch(architecture: str) -> str:
+    """Debian's name of the folder of an architecture's libraries; empty where there is none."""
+    return _MULTIARCH.get(architecture, "")
+
+
+def system_folders(tree: Tree, loader: str, architecture: str) -> tuple[str, ...]:
+    """The folders in which glibc looks at the end: those that its loader names, else all that are usual."""
+    try:
+        with tree.map(loader) as content:
+            found = _SYSTEM_FOLDERS.search(content)
+            if found is not None:
+                return tuple(canonical(part.decode("ascii")) for part in found.group().split(b"\0") if part)
+    except NotKeptError:
+        pass
+    name = multiarch(architecture)
+    usual = [f"/lib/{name}", f"/usr/lib/{name}"] if name else []
+    return (*usual, "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+
+
+def read_text(tree: Tree, path: str) -> str | None:
+    """A small text of an image; ``None`` where it is not there or was not kept."""
+    found = find_file(tree, path)
+    if found is None:
+        return None
+    try:
+        return tree.read(found, 0, _MAX_TEXT).decode("utf-8", "surrogateescape")
+    except NotKeptError:
+        return None
+
+
+def configured_folders(tree: Tree, path: str = "/etc/ld.so.conf") -> tuple[str, ...]:
+    """The folders of ld.so.conf(5) and of what it includes: those that ldconfig would put into the cache."""
+    folders: list[str] = []
+    waiting = [path]
+    for _ in range(_MAX_INCLUDES):
+        if not waiting:
+            break
+        for raw in (read_text(tree, waiting.pop()) or "").splitlines():
+            line = raw.partition("#")[0].strip()
+            if line.startswith("include "):
+                waiting.extend(_matching(tree, canonical(line.removeprefix("include ").strip(), "/etc")))
+            elif line.startswith("/"):
+                folders.append(canonical(line.split("=")[0].strip()))
+    return tuple(folders)
+
+
+def _matching(tree: Tree, pattern: str) -> list[str]:
+    folder, _, name = pattern.rpartition("/")
+    wanted = re.compile(".*".join(re.escape(part) for part in name.split("*")))
+    return [f"{folder}/{one}" for one in tree.names(folder or "/") if wanted.fullmatch(one)]
+
+
+_CACHE_MAGIC = b"glibc-ld.so.cache1.1"
+_CACHE_HEAD = 48
+"""Bytes before the entries: magic, number of entries, bytes of texts, flags and padding (glibc, dl-cache.h)."""
+_CACHE_ENTRY = 24
+
+
+def read_cache(tree: Tree) -> Mapping[str, tuple[str, ...]] | None:
+    """The libraries of /etc/ld.so.cache by name; ``None`` where there is none, or none that can be read."""
+    found = find_file(tree, "/etc/ld.so.cache")
+    if found is None:
+        return None
+    try:
+        return parse_cache(tree.read(found, 0, 16 * _MAX_TEXT))
+    except NotKeptError:
+        return None
+
+
+def parse_cache(data: bytes) -> Mapping[str, tuple[str, ...]] | None:
+    r"""The cache of glibc (dl-cache.h, ``struct cache_file_new``): names of libraries to their paths, in order.
+
+    Behind the magic: number of entries, bytes of texts; then entries of 24 bytes: flags, offsets of name and path from the
+    magic, oldest kernel, processor features. Old files have another table before the magic.
+    """
+    begin = data.find(_CACHE_MAGIC)
+    if begin < 0:
+        return None
+    body = data[begin:]
+    if len(body) < _CACHE_HEAD:
+        return None
+    order = "<" if 0 < int.from_bytes(body[20:24], "little") < 2**24 else ">"
+    (count,) = struct.unpack_from(f"{order}I", body, 20)
+    table = body[_CACHE_HEAD : _CACHE_HEAD + _CACHE_ENTRY * min(count, len(body) // _CACHE_ENTRY)]
+    libraries: dict[str, tuple[str, ...]] = {}
+    for _, name_at, path_at, _, _ in struct.iter_unpack(f"{order}IIIIQ", table[: len(table) // 24 * 24]):
+        name, path = _text(body, name_at), _text(body, path_at)
+        if name and path.startswith("/"):
+            libraries[name] = (*libraries.get(name, ()), path)
+    return libraries
+
+
+def _text(body: bytes, position: int) -> str:
+    end = body.find(b"\0", position, position + 4096)
+    return body[position:end].decode("utf-8", "surrogateescape") if end > position else ""
+
+
+_MUSL_FOLDERS = "/lib:/usr/local/lib:/usr/lib"
+"""Where musl looks if its path file is not there (ldso/dynlink.c)."""
+_MUSL_LOADER = re.compile(r"/ld-musl-([\w-]+)\.so\.1$")
+_MUSL_NAMES = {"amd64": "x86_64", "386": "i386", "arm64": "aarch64", "ppc64le": "powerpc64le", "loong64": "loongarch64"}
+
+
+def musl_folders(tree: Tree, interpreter: str, loader: str, architecture: str) -> tuple[str, ...]:
+    """The folders of musl: those of its path file, else fixed ones.
+
+    The file is etc/ld-musl-ARCHITECTURE.path, two folders above the name by which the loader was called.
+    """
+    prefix = interpreter.rpartition("/")[0].rpartition("/")[0]
+    named = _MUSL_LOADER.search(interpreter) or _MUSL_LOADER.search(loader)
+    machine = named[1] if named else _MUSL_NAMES.get(architecture, architecture)
+    text = read_text(tree, f"{prefix}/etc/ld-musl-{machine}.path")
+    return tuple(part for part in re.split(r"[:\n]", _MUSL_FOLDERS if text is None else text) if part.startswith("/"))
+
+
+_MUSL_OWN = re.compile(r"lib(?:c|pthread|rt|m|dl|util|xnet)\..*")
+
+
+def is_musl_own(name: str) -> bool:
+    """Whether musl takes a needed library for itself, whatever its version: libc.so.6 too (ldso/dynlink.c, ``reserved``)."""
+    return _MUSL_OWN.fullmatch(name) is not None
+
+
+_INJECTED = re.compile(
+    r"lib(?:cuda|cudadebugger|nv[\w-]*|GLX_nvidia|EGL_nvidia|GLESv[12]+_CM_nvidia|GLESv2_nvidia|vdpau_nvidia"
+    r"|ascend_\w+|drv\w*|dcmi|devmmap|tensorrt_nvidia)\.so.*"
+)
+"""Libraries of drivers that a runtime puts into containers: NVIDIA Container Toolkit (nvidia-container-cli list), Ascend
+Docker Runtime. No image brings them."""
+
+
+def is_injected(name: str) -> bool:
+    """Whether a library comes from the node's driver and not from the image."""
+    return _INJECTED.fullmatch(name) is not None

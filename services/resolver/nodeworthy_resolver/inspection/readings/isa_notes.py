@@ -1,0 +1,162 @@
+"""What files themselves say of the instructions they need: GNU properties, and build attributes of Arm and RISC-V.
+
+The property "ISA needed" is checked by the loader of glibc from 2.33 on ("CPU ISA level is lower than required",
+sysdeps/x86/dl-prop.h); "ISA used" is never a requirement, and musl knows neither. Build attributes are the linker's sum over
+all object files, so also over those whose code is chosen when the program runs.
+"""
+
+import re
+from collections.abc import Iterator
+
+from nodeworthy.requirements import Effect, Evidence, Information, Layer, Requirement, Sureness, Unexplored
+from nodeworthy.requirements.conditions import has_flags, has_value
+from nodeworthy.rules import Operator
+from nodeworthy_resolver.inspection.closure.records import Role
+from nodeworthy_resolver.inspection.elf import Elf
+from nodeworthy_resolver.inspection.readings.levels import BASELINES, Ways, x86_level
+from nodeworthy_resolver.inspection.readings.libcs import GLIBC, running_libc
+from nodeworthy_resolver.inspection.subject import Outcome, Subject
+
+_FIRST_CHECKING = (2, 33)
+"""The first glibc whose loader looks at the property (NEWS of 2.33)."""
+_HWCAPS = "/glibc-hwcaps/"
+"""Folders of which the loader takes only what the CPU can (ld.so(8))."""
+_MAX_LEVEL = 4
+
+_V7, _V8 = 10, 14
+"""Tag_CPU_arch of Armv7 and Armv8-A."""
+_THUMB_2 = 2
+_SINCE_V6 = frozenset({"v5", "v6"})
+
+_RISCV_BASE = frozenset(
+    """
+    i m a f d c g zicsr zifencei zicntr zihpm zmmul zaamo zalrsc zca zcd ziccif ziccrse ziccamoa zicclsm
+    """.split()  # noqa: SIM905 # a list of words reads best as words
+)
+"""What every 64-bit RISC-V CPU has that runs a distribution: RV64GC with the names of its parts (RVA20U64)."""
+
+
+def read_isa_notes(subject: Subject) -> Outcome:
+    """The levels and extensions that files declare."""
+    requirements: list[Requirement] = []
+    information: list[Information] = []
+    unexplored: list[Unexplored] = []
+    level: dict[Sureness, tuple[int, str]] = {}
+    libc = running_libc(subject)
+    for path, elf in subject.elves.items():
+        sureness = subject.start.sureness(path)
+        needed = needed_level(elf)
+        if needed > 1 and _HWCAPS not in path:
+            if libc is not None and (libc.kind != GLIBC or libc.numbers[:2] < _FIRST_CHECKING):
+                text = f"{path} says that it needs x86-64-v{needed}, which {libc.kind} {libc.version} does not look at"
+                information.append(Information("isa-note-unheeded", text, (_property(path, needed),)))
+            else:
+                grade = _grade(sureness, is_known=libc is not None)
+                level[grade] = max(level.get(grade, (0, "")), (needed, path), key=lambda one: one[0])
+        if sureness is not None:
+            requirements.extend(_arm(subject, path, elf, sureness))
+            _add_riscv(path, elf, sureness, requirements, unexplored)
+    requirements[:0] = [_level(needed, path, grade) for grade, (needed, path) in level.items()]
+    return Outcome(_distinct(requirements), (), tuple(information), tuple(unexplored))
+
+
+def _distinct(requirements: list[Requirement]) -> tuple[Requirement, ...]:
+    """One for each code and sureness: the same is asked by every library."""
+    first = {(one.code, one.text, one.sureness): one for one in reversed(requirements)}
+    return tuple(reversed(first.values()))
+
+
+def needed_level(elf: Elf) -> int:
+    """The level of x86-64 that a file's GNU property asks for, 1 to 4; 0 where it asks for none."""
+    bits = elf.notes.isa_needed if elf.architecture == "amd64" else None
+    return min((bits or 0).bit_length(), _MAX_LEVEL)
+
+
+def _grade(sureness: Sureness | None, *, is_known: bool) -> Sureness:
+    """What runs is certain if its libc is known; what a program may load later is advisory."""
+    if sureness is None:
+        return Sureness.ADVISORY
+    return sureness if is_known else Sureness.PROBABLE
+
+
+def _property(path: str, level: int) -> Evidence:
+    return Evidence(path, f"ISA needed: x86-64-v{level}", rule="GNU property 0xc0008002 (x86-64 psABI)")
+
+
+def _level(level: int, path: str, sureness: Sureness) -> Requirement:
+    return Requirement(
+        code="x86-64-level",
+        text=f"a CPU of level x86-64-v{level}",
+        layer=Layer.INSTRUCTION_SET,
+        effect=Effect.DOES_NOT_START,
+        sureness=sureness,
+        match_any=x86_level(level),
+        evidence=(_property(path, level),),
+        remedy="link it without -z x86-64-vN; in a virtual machine, a CPU type that shows the flags",
+    )
+
+
+def _arm(subject: Subject, path: str, elf: Elf, sureness: Sureness) -> Iterator[Requirement]:
+    """32-bit Arm code of a later version than the platform says.
+
+    Certain where the linker's sum cannot be of chosen code only: in libc and the loader, and with Thumb-2, which compilers
+    emit everywhere or nowhere.
+    """
+    arch = elf.attributes.arm_arch or 0
+    claimed = subject.config.platform
+    if elf.architecture != "arm" or arch < _V7:
+        return
+    version = "v8" if arch >= _V8 else "v7"
+    if claimed is not None and claimed.variant not in (_SINCE_V6 if version == "v7" else _SINCE_V6 | {"v7"}):
+        return
+    roles = {one.role for one in subject.start.loaded if one.path == path}
+    is_whole = Role.LOADER in roles or elf.soname.startswith("libc.") or elf.attributes.arm_thumb == _THUMB_2
+    ways: Ways = BASELINES["armv7"].ways
+    if version == "v8":
+        ways = ((has_value("system.architecture", "machine", Operator.IN, "armv8l", "aarch64"),),)
+    yield Requirement(
+        code="arm-version",
+        text=f"an Arm{version} CPU or later",
+        layer=Layer.INSTRUCTION_SET,
+        effect=Effect.CRASHES,
+        sureness=sureness if is_whole else Sureness.PROBABLE,
+        match_any=ways,
+        evidence=(Evidence(path, f"Tag_CPU_arch {arch}", rule="build attributes of the Arm ABI"),),
+        remedy="a build for the older version: Raspberry Pi OS or Alpine armhf instead of Debian armhf",
+    )
+
+
+def riscv_extensions(arch: str) -> frozenset[str]:
+    """The extensions of ``rv64i2p1_m2p0_v1p0_zba1p0``, without versions (RISC-V psABI, "Attributes")."""
+    parts = arch.lower().split("_")
+    first = re.sub(r"^rv(?:32|64|128)", "", parts[0])
+    names = {re.sub(r"[0-9]+p[0-9]+$", "", part) for part in parts[1:]}
+    return frozenset(
+        {*re.findall(r"[a-z](?=[0-9]+p[0-9]+|[a-z]|$)", re.sub(r"[0-9]+p[0-9]+", "", first)), *names} - {""}
+    )
+
+
+def _add_riscv(
+    path: str, elf: Elf, sureness: Sureness, requirements: list[Requirement], unexplored: list[Unexplored]
+) -> None:
+    """The vector extension has a fact; of other extensions no set of facts tells."""
+    if elf.architecture != "riscv64":
+        return
+    extensions = riscv_extensions(elf.attributes.riscv_arch) - _RISCV_BASE
+    if "v" in extensions:
+        requirements.append(
+            Requirement(
+                code="riscv-vector",
+                text="a RISC-V CPU with the vector extension",
+                layer=Layer.INSTRUCTION_SET,
+                effect=Effect.CRASHES,
+                sureness=Sureness.PROBABLE if sureness is Sureness.CERTAIN else sureness,
+                match_features=(has_flags("cpu.hwcap", ["v"]),),
+                evidence=(Evidence(path, elf.attributes.riscv_arch, rule="Tag_RISCV_arch (RISC-V psABI)"),),
+                remedy="a build for rv64gc",
+            )
+        )
+    others = sorted(name for name in extensions if name != "v" and not name.startswith("zv"))
+    if others and sureness is Sureness.CERTAIN:
+        why = f"{path} was built for {', '.join(others)}, and no facts of a node tell these extensions"
+        unexplored.append(Unexplored("whether the CPU has all extensions", why))
