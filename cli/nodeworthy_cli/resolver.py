@@ -11,7 +11,7 @@ import click
 from nodeworthy import processes
 from nodeworthy_cli.bus_options import BusOptions, bus_options, connection_settings
 from nodeworthy_cli.service_options import http_options, log_option
-from nodeworthy_resolver.settings import MAX_SEARCH_SECONDS, MAX_TAG_SECONDS, Settings, read_settings
+from nodeworthy_resolver.settings import MAX_SEARCH_SECONDS, MAX_TAG_SECONDS, InspectWhen, Settings, read_settings
 
 Given = str | float | bool | Path | tuple[str, ...] | None
 """What the command line gives for one option; ``None``, or no host at all: nothing."""
@@ -71,6 +71,16 @@ Given = str | float | bool | Path | tuple[str, ...] | None
     "--search-seconds",
     type=click.FloatRange(0, MAX_SEARCH_SECONDS),
     help="How long an attached artifact is believed to be the newest.  [default: 3600]",
+)
+@click.option(
+    "--inspect",
+    type=click.Choice([one.value for one in InspectWhen]),
+    help="When the files of images are looked at.  [default: on-request]",
+)
+@click.option(
+    "--inspect-folder",
+    type=click.Path(path_type=Path),
+    help="Where files are kept for the time of an inspection.  [default: where temporary files lie]",
 )
 @click.option(
     "--allow-attach/--no-allow-attach",

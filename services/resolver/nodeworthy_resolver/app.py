@@ -17,14 +17,19 @@ from nodeworthy.bus.store import Store
 from nodeworthy.errors import first_error
 from nodeworthy.kubernetes.client import Client
 from nodeworthy.processes import EventLog
+from nodeworthy.requirements import Inspection
 from nodeworthy.web import Counted, serve_probes
 from nodeworthy_resolver.asking import Admission
 from nodeworthy_resolver.attaching import Attachments
 from nodeworthy_resolver.cache import ImageCache
 from nodeworthy_resolver.flights import Flights
 from nodeworthy_resolver.handlers import handle_attach, handle_resolve
+from nodeworthy_resolver.inspection.apart import Job, inspect_apart
+from nodeworthy_resolver.inspection.limits import ENGINE
+from nodeworthy_resolver.inspections import Inspections, Look
 from nodeworthy_resolver.lookups import Lookups, Resources
 from nodeworthy_resolver.metrics import CONTENT_TYPE, Metrics
+from nodeworthy_resolver.oci import Reference
 from nodeworthy_resolver.oci.registry import RegistryClient
 from nodeworthy_resolver.pull_secrets import PullSecrets
 from nodeworthy_resolver.settings import Settings
@@ -70,7 +75,8 @@ async def run(settings: Settings, stop: asyncio.Event, ready: asyncio.Event) -> 
         if connection is None:
             return
         state.connection = connection
-        await _serve(settings, connection, _make_work(settings, connection, client, metrics), metrics, stop, ready)
+        work = _make_work(settings, connection, client, _make_look(settings, secrets), metrics)
+        await _serve(settings, connection, work, metrics, stop, ready)
 
 
 async def _open_pull_secrets(settings: Settings, stack: contextlib.AsyncExitStack) -> PullSecrets | None:
@@ -99,7 +105,22 @@ class _Work:
     """The jobs that may go on after their askers left."""
 
 
-def _make_work(settings: Settings, connection: Connection, client: RegistryClient, metrics: Metrics) -> _Work:
+def _make_look(settings: Settings, secrets: PullSecrets | None) -> Look:
+    """What looks at an image's files, a few images at once."""
+    places = asyncio.Semaphore(settings.inspection.at_once)
+
+    async def look(reference: Reference) -> Inspection:
+        async with places:
+            credential = await secrets.find(reference.credentials_key, reference.repository) if secrets else None
+            job = Job(reference, settings.access, credential, settings.inspection.folder)
+            return await inspect_apart(job, settings.inspection.seconds)
+
+    return look
+
+
+def _make_work(
+    settings: Settings, connection: Connection, client: RegistryClient, look: Look, metrics: Metrics
+) -> _Work:
     bounds, lifetimes = settings.bounds, settings.lifetimes
     store = Store(connection, Names(settings.cluster))
     cache = ImageCache(store, metrics, value_bytes=bounds.value_bytes, clock=time.time)
@@ -108,14 +129,18 @@ def _make_work(settings: Settings, connection: Connection, client: RegistryClien
     writing: Flights[AttachReply] = Flights(most=bounds.lookups, failure_seconds=0)
     lookups = Lookups(Resources(client, cache, store, admission, metrics, time.time), looking, settings)
     attachments = Attachments(client, cache, admission, writing, is_allowed=settings.allow_attach)
-    resolve = partial(handle_resolve, lookups=lookups, metrics=metrics)
+    inspecting: Flights[Inspection] = Flights(
+        most=settings.inspection.at_once + settings.inspection.waiting, failure_seconds=lifetimes.failure
+    )
+    inspections = Inspections(look, cache, inspecting, settings.inspection, metrics, engine=ENGINE)
+    resolve = partial(handle_resolve, lookups=lookups, inspections=inspections, metrics=metrics)
     attach = partial(handle_attach, attachments=attachments, metrics=metrics)
     return _Work(
         endpoints=(
             Served(Endpoint.RESOLVE, ResolveRequest, ResolveReply, resolve),
             Served(Endpoint.ATTACH, AttachRequest, AttachReply, attach),
         ),
-        flights=(looking, writing),
+        flights=(looking, writing, inspecting),
     )
 
 

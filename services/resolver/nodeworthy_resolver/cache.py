@@ -10,13 +10,16 @@ The cache is a convenience: where the bus does not answer, registries are asked.
 
 ``sha256-<hex>``
     what the bytes of a digest say, the same in every repository; for ever.
+``scan-<hex>``
+    what the files of a manifest's image say; for ever, for one edition of the inspection.
 ``tag-<hex of host/repository:tag>``
     the digest that the tag had; believed for a minute, and kept for a day, for the case that the registry is down, and to
     tell what a tag lost that moved.
 ``tag-<hex of host/repository@digest>``
     the artifact attached to the digest in that repository; an hour, or five minutes where there was none.
 ``tag-<hex of turn QUESTION>``
-    somebody asks a registry that question just now (:mod:`nodeworthy_resolver.turns`); some seconds.
+    somebody asks a registry that question just now, or was told a moment ago that there is no such image
+    (:mod:`nodeworthy_resolver.turns`); some seconds.
 
 A writer names the revision that it saw before it asked the registry. So an answer that was under way while an artifact was
 attached (which removes the entry) never covers what came after it.
@@ -26,7 +29,7 @@ from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from nodeworthy.bus import keys, payloads
-from nodeworthy.bus.images import ImageRecord, TagRecord
+from nodeworthy.bus.images import ImageRecord, InspectionRecord, TagRecord
 from nodeworthy.bus.names import Bucket
 from nodeworthy.bus.store import Store
 from nodeworthy.errors import BusConflictError, BusError, PayloadError
@@ -41,7 +44,7 @@ _LOG = EventLog("resolver")
 MAX_SKEW_SECONDS = 60
 """By how much another resolver's clock may be ahead of ours; what is from later than that was not written by one."""
 
-Record = TagRecord | ImageRecord | SearchRecord
+Record = TagRecord | ImageRecord | SearchRecord | InspectionRecord
 _Record = TypeVar("_Record", bound=Record)
 
 
@@ -83,6 +86,13 @@ class ImageCache:
         """What was attached to a digest in a repository."""
         kept = await self._read(search_key(repository, digest), SearchRecord)
         return self._checked(kept, lambda record: is_search_of(record, repository, digest))
+
+    async def read_inspection(self, digest: str) -> Kept[InspectionRecord]:
+        """What the files of a manifest's image say."""
+        if not digest.startswith("sha256:"):
+            return Kept("", None, None)  # as above
+        kept = await self._read(keys.inspection_key(digest), InspectionRecord)
+        return self._checked(kept, lambda record: record.digest == digest)
 
     async def write(self, kept: Kept[_Record], record: _Record, *, seconds: float | None) -> bool:
         """Put a record in the place of what was found there, unless somebody else did; ``seconds`` until the bus drops it.

@@ -37,6 +37,25 @@ class Flights(Generic[_Result]):
             BusBusyError: as many jobs are in work as are allowed, or :meth:`close` broke this one off.
             NodeworthyError: the job's failure, or the one of a moment ago.
         """
+        job = self.begin(key, work, name=name)
+        try:
+            # Shielded: a caller who leaves must not end what others wait for.
+            return await asyncio.shield(job)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if job.cancelled() and not (caller and caller.cancelling()):
+                raise _stopping() from None
+            raise
+
+    def begin(
+        self, key: Hashable, work: Callable[[], Coroutine[Any, Any, _Result]], *, name: str
+    ) -> "asyncio.Task[_Result]":
+        """The job for ``key``, which is begun if there is none, and not waited for.
+
+        Raises:
+            BusBusyError: as many jobs are in work as are allowed.
+            NodeworthyError: the failure of a moment ago.
+        """
         job = self._jobs.get(key)
         if job is None:
             self._raise_recent(key)
@@ -46,14 +65,7 @@ class Flights(Generic[_Result]):
                 raise BusBusyError("the resolver is busy", why=f"{self._most} lookups are under way", todo="ask again")
             job = self._jobs[key] = asyncio.create_task(work(), name=name)
             job.add_done_callback(lambda done: self._land(key, done))
-        try:
-            # Shielded: a caller who leaves must not end what others wait for.
-            return await asyncio.shield(job)
-        except asyncio.CancelledError:
-            caller = asyncio.current_task()
-            if job.cancelled() and not (caller and caller.cancelling()):
-                raise _stopping() from None
-            raise
+        return job
 
     def _raise_recent(self, key: Hashable) -> None:
         until, error = self._failed.pop(key, (0.0, None))

@@ -2,14 +2,17 @@
 
 from nodeworthy.bus.requests import AttachReply, AttachRequest, ResolveReply, ResolveRequest
 from nodeworthy_resolver.attaching import Attachments
+from nodeworthy_resolver.inspections import Inspections
 from nodeworthy_resolver.lookups import Lookups, parse_question
 from nodeworthy_resolver.metrics import Metrics
 
 
-async def handle_resolve(request: ResolveRequest, *, lookups: Lookups, metrics: Metrics) -> ResolveReply:
-    """What an image is made of and what it declares. A failure is told to the asker, and the next request is served."""
+async def handle_resolve(
+    request: ResolveRequest, *, lookups: Lookups, inspections: Inspections, metrics: Metrics
+) -> ResolveReply:
+    """What an image is made of, declares and holds. A failure is told to the asker, and the next request is served."""
     with metrics.seconds.labels("resolve").time():
-        return await lookups.answer(parse_question(request))
+        return await inspections.complete(await lookups.answer(parse_question(request)), request)
 
 
 async def handle_attach(request: AttachRequest, *, attachments: Attachments, metrics: Metrics) -> AttachReply:

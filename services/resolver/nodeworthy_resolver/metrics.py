@@ -16,6 +16,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 5, 15, 60)
 """From an answer of the cache to a registry that uses up its time."""
 
+_INSPECTION_SECONDS = (1, 5, 15, 60, 300, 1800)
+"""From an image of one program to one with ten gigabytes of libraries."""
+
 
 class CacheResult(StrEnum):
     """How the cache served one question, or took one answer."""
@@ -38,6 +41,7 @@ _KINDS = {  # a record's name to what a person calls it
     "TagRecord": "tag",
     "ImageRecord": "image",
     "SearchRecord": "search",
+    "InspectionRecord": "inspection",
 }
 
 
@@ -81,6 +85,15 @@ class Metrics:
         )
         self.registry_errors = Counter(
             "nodeworthy_resolver_registry_errors", "Lookups that a registry failed", ("error",), registry=self.registry
+        )
+        self.inspections = Counter(
+            "nodeworthy_resolver_inspections", "Images whose files were looked at", ("outcome",), registry=self.registry
+        )
+        self.inspection_seconds = Histogram(
+            "nodeworthy_resolver_inspection_seconds",
+            "Time for looking at one image's files",
+            buckets=_INSPECTION_SECONDS,
+            registry=self.registry,
         )
         self.lookups = Gauge("nodeworthy_resolver_lookups", "Lookups under way", registry=self.registry)
 

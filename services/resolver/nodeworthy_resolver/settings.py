@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -54,6 +55,31 @@ class Bounds:
     """Of one answer, a little below the largest message of the bus; documents that do not fit are left out, and said so."""
 
 
+class InspectWhen(StrEnum):
+    """When the files of images are looked at."""
+
+    NEVER = "never"
+    ON_REQUEST = "on-request"
+    """Where a question asks for it."""
+    ALWAYS = "always"
+    """Of every image that is asked about; the question does not wait for it."""
+
+
+@dataclass(frozen=True)
+class InspectionSettings:
+    """Whether and how images are downloaded to look at their files."""
+
+    when: InspectWhen = InspectWhen.ON_REQUEST
+    at_once: int = 1
+    """Images in work, each in a process of its own; they give way to everything else on the machine."""
+    waiting: int = 64
+    """Images that wait for their turn; the next is refused as busy."""
+    seconds: float = 1800.0
+    """For one image, download included."""
+    folder: Path | None = None
+    """Where files are kept for the time of an inspection: up to tens of gigabytes. ``None``: where temporary files lie."""
+
+
 @dataclass(frozen=True)
 class PullSecretSettings:
     """Whose image pull secrets are used."""
@@ -80,6 +106,7 @@ class Settings:
     end of a tunnel or of a leaf node is shared: there say no."""
     pull_secrets: PullSecretSettings | None = None
     """Image pull secrets of a cluster that are used beside the docker configuration; off unless namespaces are named."""
+    inspection: InspectionSettings = field(default_factory=InspectionSettings)
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     bounds: Bounds = field(default_factory=Bounds)
     stop_seconds: float = 3.0
@@ -133,6 +160,7 @@ def read_settings(environment: Mapping[str, str], home: Path) -> Settings:
         allow_attach=_switch(given, "NODEWORTHY_ALLOW_ATTACH") or False,
         allow_private=_switch(given, "NODEWORTHY_ALLOW_PRIVATE"),
         pull_secrets=_pull_secrets(given, home),
+        inspection=_inspection(given),
         lifetimes=lifetimes,
         http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
@@ -163,6 +191,14 @@ def _names(given: Mapping[str, str], name: str) -> tuple[str, ...]:
 def _pull_secrets(given: Mapping[str, str], home: Path) -> PullSecretSettings | None:
     namespaces = _names(given, "NODEWORTHY_PULL_SECRET_NAMESPACES")
     return PullSecretSettings(find_access(given, home), namespaces) if namespaces else None
+
+
+def _inspection(given: Mapping[str, str]) -> InspectionSettings:
+    said = given.get("NODEWORTHY_INSPECT", InspectWhen.ON_REQUEST)
+    if said not in {one.value for one in InspectWhen}:
+        raise UsageError(f"NODEWORTHY_INSPECT={said[:60]!r} cannot be used", why="it is never, on-request or always")
+    folder = given.get("NODEWORTHY_INSPECT_FOLDER")
+    return InspectionSettings(when=InspectWhen(said), folder=Path(folder) if folder else None)
 
 
 def _proxies(given: Mapping[str, str]) -> dict[str, str]:
