@@ -51,6 +51,7 @@ SOURCES = {
     'int main(void) { if (__builtin_cpu_supports("avx2")) puts("x"); printf("%f\\n", r); }',
     "by_pointer": "static float (*f)(void); __attribute__((constructor)) static void pick(void) {"
     ' f = __builtin_cpu_supports("avx2") ? fast : plain; } int main(void) { printf("%f\\n", f()); }',
+    "by_variable": 'float (*volatile f)(void) = fast; int main(void) { printf("%f\\n", f()); }',
     "by_signal": "static sigjmp_buf j; static void h(int s) { siglongjmp(j, 1); }"
     'int main(void) { signal(SIGILL, h); printf("%f\\n", sigsetjmp(j, 1) ? plain() : fast()); }',
     "waits_for_ever": 'int main(void) { char c; for (;;) { if (read(0, &c, 1) == 1 && c == 65) printf("%f\\n", fast());'

@@ -33,9 +33,20 @@ def test_nothing_is_asked_for_a_program_that_runs_on_every_cpu(source: str, opti
     assert [one for one in outcome.unexplored if one.decides] == []
 
 
-@pytest.mark.parametrize("source", ["if_asked", "by_signal", "waits_for_ever", "exits_in_helper"])
-def test_what_may_never_run_is_not_certain(source: str) -> None:
-    outcome = read_program(built(source, "-O2"))
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("if_asked", "-O2"),
+        ("by_signal", "-O2"),
+        ("waits_for_ever", "-O2"),
+        ("exits_in_helper", "-O2"),
+        ("by_variable", "-O2"),
+        ("by_variable", "-O2 -static"),
+        ("by_variable", "-O2 -static-pie"),
+    ],
+)
+def test_what_may_never_run_is_not_certain(source: str, options: str) -> None:
+    outcome = read_program(built(source, options))
 
     assert asked(outcome, Sureness.CERTAIN) == set()
     assert "AVX" in asked(outcome, Sureness.PROBABLE)

@@ -148,6 +148,11 @@ class Code:
         offset = self.elf.offset_of(address)
         return bytes(self._view[offset : offset + size]) if offset is not None else b""
 
+    def pointer_at(self, address: int) -> int:
+        """The function whose address stands in the file's data there, before the program runs; 0 if none does."""
+        value = self._filled.get(address) or int.from_bytes(self.read_data(address, 8), "little")
+        return value if value in self.starts else 0
+
     def runs(self) -> Iterator[tuple[memoryview, int, Borders]]:
         """Each executable segment with its address and the functions in it."""
         for segment in self.elf.loads():

@@ -74,8 +74,11 @@ class _Reading:
     def read_certain(self, opened: ExitStack) -> None:
         """All that surely runs, together: functions are followed from file to file."""
         looked = [one for file in started(self._subject, Sureness.CERTAIN) if (one := self._look(file, opened))]
-        walks = {one.file.path: (one.code, one.walk) for one in looked if one.walk}
-        uses = surely_used(walks, self._subject.start.loaded) if any(one.usage.counts for one in looked) else {}
+        # A program without such instructions is followed only for the libraries that have some.
+        for_libraries = any(one.usage.counts and one.walk and not one.file.is_program for one in looked)
+        worth = [one for one in looked if one.usage.counts or for_libraries]
+        walks = {one.file.path: (one.code, one.walk) for one in worth if one.walk}
+        uses = surely_used(walks, self._subject.start.loaded)
         for one in looked:
             self._judge(one, uses.get(one.file.path, {}))
 

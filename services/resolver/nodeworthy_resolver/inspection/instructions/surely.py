@@ -146,10 +146,13 @@ class Walk:
             found[function] = steps
             callees = (self._code.callee(step)[0] for step in steps.values() if step.flow in LEADING)
             left.extend(one for one in callees if one and not self.is_inside(one, function))
-            # A function whose address is taken is passed on to be called, as to qsort(3) or a thread.
-            passed = (one for step in steps.values() for one in (step.memory, step.argument))
-            left.extend(one for one in passed if one in self._code.starts)
+            # A function whose address is taken, or stands in a variable that is read, is there to be called.
+            left.extend(one for step in steps.values() for one in self._taken(step) if one in self._code.starts)
         return found
+
+    def _taken(self, step: Step) -> tuple[int, ...]:
+        addresses = (step.memory, self._code.pointer_at(step.memory)) if step.memory else ()
+        return (*addresses, step.argument) if step.argument else addresses
 
 
 def argument_before(ends: Mapping[int, Step], address: int) -> int | None:

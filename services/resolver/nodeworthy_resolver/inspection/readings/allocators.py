@@ -33,7 +33,7 @@ def read_allocators(subject: Subject) -> Outcome:
     for path, elf in subject.elves.items():
         runs = reach(subject, path)
         is_named = basename(path).startswith(("libjemalloc", "libtcmalloc"))
-        if elf.architecture not in _LARGER_PAGES or elf.size > _MAX_LIBRARY or not (runs or is_named or elf.is_program):
+        if elf.architecture not in _LARGER_PAGES or elf.size > _MAX_LIBRARY or not (runs or is_named):
             continue
         with findings.content(subject, path) as view:
             findings.requirements.extend(_jemalloc(path, elf, view, runs))

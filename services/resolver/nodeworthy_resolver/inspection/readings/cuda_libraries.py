@@ -27,6 +27,8 @@ from nodeworthy_resolver.inspection.tree import resolve
 _RUNTIME = re.compile(r"libcudart(?:-[0-9a-f]+)?\.so\.([0-9]+(?:\.[0-9]+)*)")
 _DRIVER = re.compile(r"(?:libcuda|libnvidia-ml)\.so\.([0-9]{3}\.[0-9]+(?:\.[0-9]+)?)")
 _COMPATIBILITY = re.compile(r"/compat(?:/|_|$)|/cuda-compat")
+_USUAL = ("/usr/lib", "/lib", "/usr/local/nvidia", "/usr/local/lib")
+"""Below these the loader looks by itself, or images of the driver have it look."""
 _TEGRA = ("/etc/nv_tegra_release", "/usr/lib/aarch64-linux-gnu/tegra")
 """What images for Jetson (L4T) have: the release's file, and the folder of its own driver libraries."""
 
@@ -34,6 +36,7 @@ _TEGRA = ("/etc/nv_tegra_release", "/usr/lib/aarch64-linux-gnu/tegra")
 def read_cuda_libraries(subject: Subject) -> Outcome:
     """What CUDA's own libraries ask of the node's driver."""
     findings = Findings()
+    # What cannot be read of the environment is told by wheels.py.
     imported = {one.path: one.sureness for one in find_site_folders(subject, Findings()) if one.sureness}
     searched = _searched_folders(subject, findings)
     for path in subject.elves:
@@ -47,7 +50,7 @@ def read_cuda_libraries(subject: Subject) -> Outcome:
             findings.requirements.append(_compatibility(path, driver[1], is_used=dirname(path) in searched))
         elif driver and "/stubs/" not in path:
             findings.software.append(Software("nvidia-driver", driver[1], "cuda", path))
-            findings.requirements.append(_driver(path, driver[1]))
+            findings.requirements.append(_driver(path, driver[1], is_used=path.startswith(_USUAL)))
     for place in _TEGRA:
         if subject.tree.entry(place) is not None:
             findings.requirements.append(_tegra(place))
@@ -97,13 +100,13 @@ def _compatibility(path: str, version: str, *, is_used: bool) -> Requirement:
     )
 
 
-def _driver(path: str, version: str) -> Requirement:
+def _driver(path: str, version: str, *, is_used: bool) -> Requirement:
     return Requirement(
         code="nvidia-driver-library",
         text=f"just NVIDIA's driver {version}, of which the image has libraries, wherever one is loaded",
         layer=Layer.ACCELERATOR,
         effect=Effect.CRASHES,
-        sureness=Sureness.PROBABLE,
+        sureness=Sureness.PROBABLE if is_used else Sureness.ADVISORY,
         match_any=((driver_term(Operator.GE, version), driver_term(Operator.LE, version)), WITHOUT_DRIVER),
         evidence=(Evidence(path, version, rule="NVIDIA's driver libraries fit one version of its kernel module"),),
         remedy="an image without driver libraries: the container runtime brings the node's own",

@@ -60,6 +60,7 @@ class GpuCode(NamedTuple):
 def read_gpu_code(subject: Subject) -> Outcome:
     """The libraries with code for NVIDIA's GPUs; those of the Python that starts run as surely as it does."""
     findings = Findings()
+    # What cannot be read of the environment is told by wheels.py.
     imported = {one.path: one.sureness for one in find_site_folders(subject, Findings()) if one.sureness}
     for path, elf in subject.elves.items():
         if not any(elf.section(name) for name in _SECTIONS):

@@ -17,8 +17,8 @@ from nodeworthy_resolver.inspection.subject import Outcome, Subject
 _TEXT = b"FATAL: kernel too old"
 _IGNORED_SINCE = (2, 36)
 _LINUX = 0
-_RUNS_EVERYWHERE = (3, 10, 0)
-"""Linux 3.10 is the oldest kernel on which container runtimes start; what asks for less asks for nothing."""
+_RUNS_EVERYWHERE = (2, 6, 32)
+"""The kernel of RHEL 6, the oldest on which images are run (by Singularity); what asks for less asks for nothing."""
 
 _CHECKED = frozenset({Role.LOADER, Role.LIBRARY, Role.PRELOADED})
 """A program's own tag is not looked at, as the kernel maps it; a static program holds the check itself."""

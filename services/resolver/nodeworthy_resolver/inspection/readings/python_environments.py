@@ -56,9 +56,9 @@ def _imported(subject: Subject, findings: Findings) -> dict[str, Sureness]:
 def _prefixes(subject: Subject, python: str, findings: Findings) -> Iterator[str]:
     """The prefix of a virtual environment if Python was called through one, and that of Python itself."""
     base = dirname(dirname(python))
-    for named in _called_as(subject):
-        if resolve(subject.tree, named) == python and not named.startswith(f"{base}/"):
-            prefix = dirname(dirname(named))
+    for named in _called_as(subject, findings):
+        prefix = dirname(dirname(named))
+        if prefix != base and resolve(subject.tree, named) == python:
             settings = findings.text(subject, f"{prefix}/pyvenv.cfg")
             if settings is not None:
                 yield resolve(subject.tree, prefix) or prefix
@@ -68,9 +68,9 @@ def _prefixes(subject: Subject, python: str, findings: Findings) -> Iterator[str
     yield base
 
 
-def _called_as(subject: Subject) -> Iterator[str]:
+def _called_as(subject: Subject, findings: Findings) -> Iterator[str]:
     """The paths by which programs are called, links kept: arguments through PATH, and interpreters of ``#!`` lines."""
-    names = [*subject.start.arguments[:1], *_shebangs(subject)]
+    names = [*subject.start.arguments[:1], *_shebangs(subject, findings)]
     folders = subject.config.environment.get("PATH", _DEFAULT_PATH).split(":")
     for name in names:
         if "/" in name:
@@ -82,11 +82,12 @@ def _called_as(subject: Subject) -> Iterator[str]:
                 break
 
 
-def _shebangs(subject: Subject) -> Iterator[str]:
+def _shebangs(subject: Subject, findings: Findings) -> Iterator[str]:
     for path in subject.start.chain:
         if path in subject.elves:
             continue
-        line = subject.tree.read(path, 0, _MAX_SHEBANG).partition(b"\n")[0].decode("utf-8", "surrogateescape")
+        with findings.content(subject, path) as view:
+            line = bytes(view[:_MAX_SHEBANG]).partition(b"\n")[0].decode("utf-8", "surrogateescape")
         words = line.removeprefix("#!").split() if line.startswith("#!") else []
         yield from (word for word in words if not word.startswith("-"))
 

@@ -44,6 +44,7 @@ WITHOUT_DRIVER: tuple[Term, ...] = (Term("kernel.loadedmodule", {"amdgpu": Expre
 def read_rocm(subject: Subject) -> Outcome:
     """The libraries with code for AMD's GPUs."""
     findings = Findings()
+    # What cannot be read of the environment is told by wheels.py.
     imported = {one.path: one.sureness for one in find_site_folders(subject, Findings()) if one.sureness}
     for path, elf in subject.elves.items():
         targets = _beside(subject, path)
