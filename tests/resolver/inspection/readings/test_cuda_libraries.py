@@ -13,6 +13,10 @@ from nodeworthy_resolver.inspection.subject import ImageConfig
 from nodeworthy_resolver.inspection.subject import Outcome as Found
 
 LIBRARY = Made().bytes()
+COMPAT: dict[str, bytes | str] = {
+    "/usr/local/cuda-12.8/compat/libcuda.so.570.86.10": LIBRARY,
+    "/usr/local/cuda": "-> cuda-12.8",
+}
 
 
 def read(files: dict[str, bytes | str], **environment: str) -> Found:
@@ -45,17 +49,13 @@ def test_a_runtime_that_the_program_is_linked_to_is_certain() -> None:
         "/opt/libcudart.so.12": Made(soname="libcudart.so.12").bytes(),
     }
     assert [one.sureness for one in read(files).requirements] == [Sureness.CERTAIN]
+    helped = {one.code: one.sureness for one in read({**files, **COMPAT}).requirements}
+    assert helped["cuda-runtime"] is Sureness.PROBABLE
 
 
 def test_a_runtime_of_an_unknown_version_asks_for_nothing() -> None:
     found = read({"/opt/libcudart.so.99": LIBRARY})
     assert (found.requirements, [one.version for one in found.software]) == ((), ["99"])
-
-
-COMPAT: dict[str, bytes | str] = {
-    "/usr/local/cuda-12.8/compat/libcuda.so.570.86.10": LIBRARY,
-    "/usr/local/cuda": "-> cuda-12.8",
-}
 
 
 def test_a_compatibility_library_is_for_data_centre_gpus_and_not_for_newer_drivers() -> None:

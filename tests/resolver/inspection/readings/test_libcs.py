@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.resolver.inspection.elves import Made, prepared
 from tests.resolver.inspection.nodes import node, outcome
+from tests.resolver.inspection.readings.sections import with_sections
 from tests.resolver.inspection.real_files import debian
 from tests.resolver.inspection.trees import MemoryTree
 
@@ -86,6 +87,15 @@ def test_a_message_whose_code_has_another_shape_means_the_second_level(text: byt
 def test_a_loader_that_what_starts_does_not_use_is_not_certain() -> None:
     (requirement,) = read_libcs(image(checking_loader(2), interpreter="")).requirements
     assert requirement.sureness is Sureness.PROBABLE
+
+
+def test_a_static_program_of_go_leaves_the_loader_an_advice() -> None:
+    files: dict[str, bytes | str] = {
+        LOADER: checking_loader(2),
+        "/app": with_sections(Made(kind=2), {".go.buildinfo": b"\xff Go buildinf:"}),
+    }
+    (requirement,) = read_libcs(prepared(MemoryTree(files), ImageConfig(("/app",)))).requirements
+    assert requirement.sureness is Sureness.ADVISORY
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def choosing_test(
 
     They ask themselves, call what tells, or read what an asking function wrote; ``bodies`` are the asking ones.
     """
-    written = {step.memory // _NEAR for steps in bodies.values() for step in steps.values() if step.memory}
+    touched = {step.memory for steps in bodies.values() for step in steps.values() if step.memory}
+    written = {address for address in touched if code.is_writable(address)}
     slots = {slot for slot, name in code.imports.items() if name in _ASKING}
     models = {address // _NEAR for address, name in code.variables.items() if name in _ASKING}
 
@@ -75,9 +76,7 @@ def choosing_test(
         if not usage.asking.isdisjoint(steps):
             return True
         for step in steps.values():
-            if step.memory and (
-                step.memory in slots or step.memory // _NEAR in written or step.memory // _NEAR in models
-            ):
+            if step.memory and (step.memory in slots or step.memory in written or step.memory // _NEAR in models):
                 return True
             if step.flow in LEADING and code.callee(step)[1] in _ASKING:
                 return True

@@ -17,6 +17,7 @@ from nodeworthy_resolver.inspection.elf import (
     read_relocations,
     read_static_symbols,
 )
+from nodeworthy_resolver.inspection.elf.records import WRITABLE
 from nodeworthy_resolver.inspection.instructions.functions import Borders, find_functions
 from nodeworthy_resolver.inspection.instructions.steps import Flow, Machine, Step
 
@@ -147,6 +148,12 @@ class Code:
         """Bytes of any segment, fewer where the file ends before."""
         offset = self.elf.offset_of(address)
         return bytes(self._view[offset : offset + size]) if offset is not None else b""
+
+    def is_writable(self, address: int) -> bool:
+        """Whether a variable may be there."""
+        return any(
+            one.flags & WRITABLE and one.address <= address < one.address + one.memory_size for one in self.elf.loads()
+        )
 
     def pointer_at(self, address: int) -> int:
         """The function whose address stands in the file's data there, before the program runs; 0 if none does."""

@@ -12,7 +12,7 @@ from posixpath import basename, dirname
 from nodeworthy.requirements import Effect, Evidence, Layer, Requirement, Software, Sureness
 from nodeworthy.requirements.conditions import has_value
 from nodeworthy.rules import Operator
-from nodeworthy_resolver.inspection.readings.findings import Findings, reach
+from nodeworthy_resolver.inspection.readings.findings import Findings, reach, weaker
 from nodeworthy_resolver.inspection.readings.nvidia_facts import (
     WITHOUT_DRIVER,
     brand_terms,
@@ -39,12 +39,18 @@ def read_cuda_libraries(subject: Subject) -> Outcome:
     # What cannot be read of the environment is told by wheels.py.
     imported = {one.path: one.sureness for one in find_site_folders(subject, Findings()) if one.sureness}
     searched = _searched_folders(subject, findings)
+    helped = any(_DRIVER.fullmatch(basename(path)) and _COMPATIBILITY.search(path) for path in subject.elves)
     for path in subject.elves:
         runtime, driver = _RUNTIME.fullmatch(basename(path)), _DRIVER.fullmatch(basename(path))
         if runtime:
             findings.software.append(Software("cudart", runtime[1], "cuda", path))
             below = any(path.startswith(f"{folder}/") for folder in imported)
-            findings.requirements.extend(_runtime(path, runtime[1], reach(subject, path), imported=below))
+            runs = reach(subject, path)
+            # With a compatibility library an older driver may do: the container runtime puts it in place by itself.
+            # A framework of Python runs without a GPU too.
+            most = Sureness.PROBABLE if helped or below else Sureness.CERTAIN
+            sure = weaker(most, runs or (Sureness.PROBABLE if below else None))
+            findings.requirements.extend(_runtime(path, runtime[1], sure))
         elif driver and _COMPATIBILITY.search(path):
             findings.software.append(Software("cuda-compat", driver[1], "cuda", path))
             findings.requirements.append(_compatibility(path, driver[1], is_used=dirname(path) in searched))
@@ -67,7 +73,7 @@ def _searched_folders(subject: Subject, findings: Findings) -> frozenset[str]:
     return frozenset(folder for folder in resolved if folder is not None)
 
 
-def _runtime(path: str, version: str, runs: Sureness | None, *, imported: bool) -> Iterator[Requirement]:
+def _runtime(path: str, version: str, sureness: Sureness) -> Iterator[Requirement]:
     oldest = runtime_driver(numbers_of(version) or (0,))
     if oldest is None:
         return
@@ -76,8 +82,7 @@ def _runtime(path: str, version: str, runs: Sureness | None, *, imported: bool) 
         text=f"an NVIDIA driver of {oldest} or later for CUDA {version}, wherever one is loaded",
         layer=Layer.ACCELERATOR,
         effect=Effect.CRASHES,
-        # A framework of Python also runs without: it then leaves the GPU alone.
-        sureness=runs or (Sureness.PROBABLE if imported else Sureness.ADVISORY),
+        sureness=sureness,
         match_any=((driver_term(Operator.GE, oldest),), WITHOUT_DRIVER),
         evidence=(Evidence(path, f"libcudart {version}", rule="CUDA Compatibility, minor version compatibility"),),
         remedy="a newer driver on the node, or an image with an older CUDA",

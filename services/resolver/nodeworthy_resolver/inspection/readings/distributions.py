@@ -20,6 +20,7 @@ from nodeworthy_resolver.inspection.readings.libcs import (
     find_loader_check,
     is_glibc_loader,
     running_libc,
+    unused_sureness,
 )
 from nodeworthy_resolver.inspection.readings.ranges import in_range
 from nodeworthy_resolver.inspection.readings.tables import read_table
@@ -133,7 +134,7 @@ def _check(subject: Subject, loader: str, findings: Findings) -> LoaderCheck | N
 def _sureness(subject: Subject, row: DistributionRow, loader: Loaded | None) -> Sureness:
     """How sure it is that what starts is the distribution's and was compiled so."""
     if loader is None or not is_glibc_loader(loader.path):
-        return Sureness.PROBABLE
+        return unused_sureness(subject)
     libc = running_libc(subject)
     tells = row.architecture in _CHECKED and libc is not None and libc.kind == GLIBC and libc.numbers >= _CHECKED_SINCE
     # A loader without the check was not compiled for it: files of another distribution lie under this one's name.

@@ -144,6 +144,16 @@ def find_loader_check(elf: Elf, view: memoryview) -> LoaderCheck | None:
     return found[-1] if found else None
 
 
+def unused_sureness(subject: Subject) -> Sureness:
+    """How sure it is that a loader runs that nothing which starts is known to need.
+
+    A shell or an init system starts other programs of the image; a static program of Go's is most often all that runs.
+    """
+    programs = [subject.elves.get(one.path) for one in subject.start.loaded if one.role is Role.PROGRAM]
+    is_alone = bool(programs) and all(elf and elf.is_static and elf.section(".go.buildinfo") for elf in programs)
+    return Sureness.ADVISORY if is_alone else Sureness.PROBABLE
+
+
 def _x86_check(elf: Elf, view: memoryview) -> LoaderCheck | None:
     places = search(_LEVEL_TEXT, view)
     if not places:
@@ -177,13 +187,12 @@ def _printed_numbers(elf: Elf, view: memoryview, offset: int) -> list[int]:
 def _requirement(subject: Subject, path: str, check: LoaderCheck) -> Requirement:
     baseline = BASELINES[check.baseline]
     is_loader = any(one.path == path and one.role is Role.LOADER for one in subject.start.loaded)
-    sureness = subject.start.sureness(path) if is_loader else None
+    sureness = subject.start.sureness(path) if is_loader else unused_sureness(subject)
     return Requirement(
         code=baseline.code,
         text=baseline.text,
         layer=Layer.INSTRUCTION_SET,
         effect=Effect.DOES_NOT_START,
-        # Without it on the way, some other program of the image may still be dynamic, as one that a shell starts.
         sureness=sureness or Sureness.PROBABLE,
         match_any=baseline.ways,
         evidence=(Evidence(path, check.seen, check.offset, rule="glibc's loader checks the processor first"),),
