@@ -83,13 +83,14 @@ def bus_configuration() -> str:
 
 
 def bus_users(names: Names) -> tuple[User, ...]:
-    """Who may connect: a user for each service, one for all detectors, and one for people who ask."""
+    """Who may connect: a user for each service, one for all detectors, one for people who ask, and one for who runs it."""
     return (
         permissions.labeler(names),
         permissions.validator(names),
         permissions.resolver(names),
         detectors(names),
         permissions.reader(names),
+        permissions.operator(names),
     )
 
 

@@ -16,6 +16,8 @@ _Command = TypeVar("_Command", bound=Callable[..., None])
 
 VARIABLE = "NODEWORTHY_KUBECONFIG"
 """Stands for ``--kubeconfig``, as of the labeler."""
+CONTEXT_VARIABLE = "NODEWORTHY_CONTEXT"
+"""Stands for ``--context``, as of the labeler."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,12 @@ def kubernetes_options(command: _Command) -> _Command:
         envvar=VARIABLE,
         help="The kubeconfig of the cluster.  [default: as kubectl]",
     )
-    @click.option("--context", default="", help="The context of the kubeconfig.  [default: the current one]")
+    @click.option(
+        "--context",
+        default="",
+        envvar=CONTEXT_VARIABLE,
+        help="The context of the kubeconfig.  [default: the current one]",
+    )
     @functools.wraps(command)
     def gather(*arguments: object, kubeconfig: Path | None, context: str, **given: Any) -> None:  # noqa: ANN401 # whatever the command's options are
         command(*arguments, kubernetes=KubernetesOptions(kubeconfig, context), **given)

@@ -25,11 +25,12 @@ from nodeworthy_labeler.settings import MAX_REPLICAS, Settings, TargetKind, read
 @click.option(
     "--target",
     type=click.Choice([kind.value for kind in TargetKind]),
-    help="Where labels end up; auto: the cluster of --kubeconfig or of this pod, else the bus.  [default: auto]",
+    help="Where labels end up; auto: the cluster of --kubeconfig, --context or this pod, else the bus.  [default: auto]",
 )
 @click.option(
     "--kubeconfig", type=click.Path(path_type=Path), help="The kubeconfig of the cluster whose Nodes are labelled."
 )
+@click.option("--context", help="The context of the kubeconfig.  [default: the current one]")
 @click.option(
     "--node-feature-namespaces",
     metavar="NAME[,NAME]",

@@ -169,7 +169,8 @@ class FactsBus:
 @pytest.fixture
 async def facts_bus(nats_server: "StartNats") -> AsyncIterator[FactsBus]:
     names = Names("local")
-    users = [permissions.admin(), permissions.reader(names)]
+    people = [permissions.reader(names), permissions.operator(names)]
+    users = [permissions.admin(), *people, permissions.detector(names, "n1")]
     passwords = {user.name: PASSWORD for user in users}
     server = nats_server({"accounts": describe_accounts(names, users, passwords)})
     settings = ConnectionSettings(

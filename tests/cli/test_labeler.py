@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nodeworthy.bus.connection_settings import ConnectionSettings
+from nodeworthy.errors import NodeworthyError
 from nodeworthy_cli.bus_options import BusOptions
 from nodeworthy_cli.labeler import make_settings
 from nodeworthy_labeler.settings import StartupTaint
@@ -74,6 +75,8 @@ def test_a_kubeconfig_makes_nodes_the_target_unless_the_bus_is_asked_for(kubecon
     assert (str(cluster.access.server), cluster.access.namespace) == ("https://127.0.0.1:1", "team")
     assert cluster.node_feature_namespaces == {"a", "b"}
     assert make_settings(bus, {**given, "target": "bucket"}).kubernetes is None
+    with pytest.raises(NodeworthyError, match="elsewhere"):
+        make_settings(bus, {"kubeconfig": kubeconfig, "context": "elsewhere"})
 
 
 async def test_a_target_that_is_none_and_a_kubeconfig_that_is_not_there_are_told(verb: "Verb") -> None:

@@ -160,6 +160,24 @@ def test_a_dropped_file_is_an_event_a_label_and_another_answer(
     ask(nodeworthy, up, "check", image, "--on", "here", code=1)
 
 
+def test_a_rule_that_matches_nothing_is_shown_with_its_status(up: Up, nodeworthy: "Nodeworthy") -> None:
+    shown = until(lambda: ask(nodeworthy, up, "rules", "status", code=0) or None)
+    assert shown.splitlines()[1].split()[:3] == ["rack/rack", "0", "0"]
+    assert "no node matches it" in shown
+
+
+def test_whoever_uses_the_machine_may_have_it_look_afresh_and_a_program_without_a_name_may_not(
+    up: Up, folder: Path, nodeworthy: "Nodeworthy"
+) -> None:
+    context = json.loads((folder / "data" / "nodeworthy" / "local" / "context.json").read_text())
+    who = ("--server", up.address, "--user", context["user"], "--password", context["password"])
+    done = nodeworthy("labels", "verify", "--rules", str(folder / "rules"), *who)
+    assert "1 nodes:" in done.stderr
+    assert done.returncode in (0, 1, 3)  # of a real machine something may change meanwhile
+    refused = nodeworthy("labels", "verify", "--server", up.address, code=2)
+    assert "this user may not publish to nodeworthy.local.rescan.here" in refused.stderr
+
+
 def test_a_second_start_finds_its_state_again(up: Up, folder: Path, nodeworthy: "Nodeworthy") -> None:
     before = ask(nodeworthy, up, "labels", "-o", "json", code=0)
     assert up.stop() == 0

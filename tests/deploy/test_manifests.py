@@ -44,7 +44,7 @@ def test_a_base_without_passwords_renders_too(kubectl: "Kubectl") -> None:
 def test_passwords_are_made_once_and_for_their_owner_only(overlay: Path) -> None:
     files = sorted((overlay / "passwords").iterdir())
     contents = [path.read_text() for path in files]
-    assert len(set(contents)) == len(files) == 5
+    assert len(set(contents)) == len(files) == 6
     assert all(re.fullmatch(r"password=p[0-9a-f]{48}\n", content) for content in contents)
     assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
     subprocess.run([overlay / "make-passwords.sh"], check=True, capture_output=True)

@@ -85,7 +85,8 @@ def labeler_settings(url: str, **changes: Any) -> Settings:
         bus=bus_settings(url, "labeler"),
         membership=Membership(beat=0.3, lease=1.0, join=0.05),
         watch=WatchSettings(poll=0.5, check=0.5, retry_first=0.02, retry_most=0.1),
-        pace=Pace(poll=0.05, retry_first=0.05, retry_most=0.2),
+        # Tests that are not about reports count what is written.
+        pace=Pace(poll=0.05, retry_first=0.05, retry_most=0.2, report=3600.0),
     )
     return dataclasses.replace(settings, **changes)
 

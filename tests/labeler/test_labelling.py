@@ -11,7 +11,20 @@ from msgspec import structs
 from nodeworthy.errors import BusUnreachableError, PayloadError
 from nodeworthy.features import Snapshot
 from nodeworthy.fleet import DETECTOR, Fleet, Provenance
-from nodeworthy.labels import FactsMark, LabelSettings, NodeLabels, Plan, TargetState
+from nodeworthy.labels import (
+    FactsMark,
+    Given,
+    Giver,
+    GiverKind,
+    LabelEntry,
+    LabelMemory,
+    LabelSettings,
+    LabelState,
+    NodeLabels,
+    Plan,
+    TargetState,
+    WantedLabels,
+)
 from nodeworthy_labeler import labelling
 from nodeworthy_labeler.facts import NodeTable
 from nodeworthy_labeler.labelling import Labelling
@@ -37,9 +50,10 @@ class MemoryTarget:
         self.calls = 0
         self.facts = FactsMark()
         """From which all records were made."""
+        self.state = NONE
 
-    async def read(self, _node: str) -> TargetState:
-        return structs.replace(NONE, facts=self.facts)
+    async def read(self, _node: str, _wanted: WantedLabels) -> TargetState:
+        return structs.replace(self.state, facts=self.facts)
 
     async def carry_out(self, node: str, _state: TargetState, plan: Plan, _facts: FactsMark) -> bool:
         self.calls += 1
@@ -314,3 +328,49 @@ async def test_facts_that_come_while_the_bus_is_asked_are_looked_at_before_anyth
         await eventually(is_there)
     assert world.target.labels["n1"] == LABELS
     assert world.target.calls == 1
+
+
+@pytest.mark.parametrize("remembered", ["older", None])
+async def test_a_value_of_ours_that_no_record_here_tells_of_is_not_changed_before_the_newest_facts_are_read(
+    world: World, working: Working, facts: "MakeFacts", eventually: "Eventually", remembered: str | None
+) -> None:
+    """What another labeler wrote to a Node may be heard before its record and the facts that it was made from."""
+    given = (Given(Giver(GiverKind.DEFAULT, "local.label"), ""),)
+    memory = (
+        LabelMemory(dict.fromkeys(LABELS, LabelEntry(LabelState.APPLIED, remembered, given))) if remembered else None
+    )
+    live = dict.fromkeys(LABELS, "newer")
+    world.target.state = TargetState(NodeLabels(live, frozenset(live)), memory)
+    world.unread = {"n1"}
+    world.beat()
+    world.say(["n1"], facts({"a": "1"}))
+
+    async def is_asked() -> bool:
+        return len(world.asked) > 1
+
+    async def is_there() -> bool:
+        return world.target.labels == {"n1": LABELS}
+
+    async with working():
+        await eventually(is_asked)
+        assert world.target.calls == 0
+        world.unread.clear()
+        await eventually(is_there)
+
+
+async def test_a_value_of_ours_that_is_remembered_is_changed_without_asking(
+    world: World, working: Working, facts: "MakeFacts", eventually: "Eventually"
+) -> None:
+    given = (Given(Giver(GiverKind.DEFAULT, "local.label"), "0"),)
+    live = dict.fromkeys(LABELS, "0")
+    memory = LabelMemory(dict.fromkeys(LABELS, LabelEntry(LabelState.APPLIED, "0", given)))
+    world.target.state = TargetState(NodeLabels(live, frozenset(live)), memory)
+    world.beat()
+    world.say(["n1"], facts({"a": "1"}))
+
+    async def is_there() -> bool:
+        return world.target.labels == {"n1": LABELS}
+
+    async with working():
+        await eventually(is_there)
+    assert world.asked == []

@@ -44,7 +44,7 @@ KUBECONFIG = """\
 apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "https://10.0.0.1:6443"}}]
-contexts: [{name: c, context: {cluster: c, namespace: labels}}]
+contexts: [{name: c, context: {cluster: c, namespace: labels}}, {name: d, context: {cluster: c, namespace: others}}]
 current-context: c
 """
 
@@ -58,6 +58,26 @@ def test_a_kubeconfig_names_the_cluster(tmp_path: Path) -> None:
     assert found is not None
     assert (str(found.access.server), found.access.namespace) == ("https://10.0.0.1:6443", "labels")
     assert found.node_feature_namespaces == {"gpu-operator", "nfd"}
+
+
+def test_a_context_names_the_cluster_too(tmp_path: Path) -> None:
+    path = tmp_path / ".kube" / "config"
+    path.parent.mkdir()
+    path.write_text(KUBECONFIG)
+    found = read_settings({"NODEWORTHY_CONTEXT": "d", "HOME": str(tmp_path)}).kubernetes
+    assert found is not None
+    assert found.access.namespace == "others"
+    with pytest.raises(UsageError, match="nothing"):
+        read_settings({"NODEWORTHY_CONTEXT": "nothing", "HOME": str(tmp_path)})
+
+
+def test_who_may_bring_labels_is_told_by_the_settings_of_labels(tmp_path: Path) -> None:
+    path, labels = tmp_path / "config", tmp_path / "labels.yaml"
+    path.write_text(KUBECONFIG)
+    labels.write_text("restrictions: {denyNodeFeatureLabels: true}\n")
+    found = read_settings({"NODEWORTHY_KUBECONFIG": str(path), "NODEWORTHY_LABELS_CONFIG": str(labels)}).kubernetes
+    assert found is not None
+    assert not found.node_feature_labels
 
 
 def test_a_home_that_has_a_kubeconfig_is_used_when_kubernetes_is_asked_for(tmp_path: Path) -> None:

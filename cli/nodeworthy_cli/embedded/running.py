@@ -15,7 +15,7 @@ from nodeworthy_cli.embedded.server import Server, run_server
 from nodeworthy_cli.embedded.settings import ServerSettings
 
 PERSON = "author"
-"""The role of whoever uses this machine: asks, reads, and has specifications attached."""
+"""The role of whoever uses this machine: asks, reads, has specifications attached, and has the node look afresh."""
 ADMIN = "admin"
 
 SPARE_SECONDS = 1
@@ -72,7 +72,7 @@ def bus_users(names: Names, node: str) -> Mapping[str, User]:
         "labeler": permissions.labeler(names),
         "resolver": permissions.resolver(names),
         "validator": permissions.validator(names),
-        PERSON: permissions.author(names),
+        PERSON: permissions.operator(names, PERSON, may_attach=True),
         ANYONE: permissions.reader(names, ANYONE, stock_inbox=True),
         ADMIN: permissions.admin(),
     }

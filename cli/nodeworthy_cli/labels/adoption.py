@@ -32,6 +32,8 @@ class Handover(msgspec.Struct, frozen=True, omit_defaults=True):
     value: str
     former: tuple[str, ...] = ()
     """Whose it was, as far as anybody knows."""
+    by_nfd: bool = False
+    """Whether NFD counts it as its own: it then goes when nobody else gives it. What was only named does not."""
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -69,6 +71,7 @@ class Adoption(NamedTuple):
     """What of one Node becomes ours; the state of the Node that it is about is in ``body``."""
 
     node: str
+    uid: str
     body: bytes
     taken: tuple[Handover, ...]
     left: tuple[Left, ...]
@@ -89,6 +92,15 @@ class Adoption(NamedTuple):
     def keys(self, kind: RejectedKind) -> dict[str, str]:
         """What is taken of one kind, with values."""
         return {one.key: one.value for one in self.taken if one.kind is kind}
+
+    @property
+    def of_nfd(self) -> dict[RejectedKind, dict[str, str]]:
+        """What of it NFD has given, with values."""
+        found: dict[RejectedKind, dict[str, str]] = {}
+        for one in self.taken:
+            if one.by_nfd:
+                found.setdefault(one.kind, {})[one.key] = one.value
+        return found
 
 
 def needs_whole_object(body: bytes, what: str) -> bool:
@@ -126,12 +138,20 @@ def plan_adoption(body: bytes, take_over: Collection[str], what: str) -> Adoptio
             if not (is_tracked or is_named) or (is_ours and not owners):
                 continue
             if is_named or not owners or owners & former:
-                taken.append(Handover(kind, key, values[key], tuple(sorted(owners))))
+                taken.append(Handover(kind, key, values[key], tuple(sorted(owners)), is_tracked))
             else:
                 left.append(Left(kind, key, tuple(sorted(owners))))
     taken += _taints(node, tracked, former)
     return Adoption(
-        meta.name, body, tuple(taken), tuple(left), tracked.annotations, former, frozenset(take_over), meta.labels or {}
+        meta.name,
+        meta.uid,
+        body,
+        tuple(taken),
+        tuple(left),
+        tracked.annotations,
+        former,
+        frozenset(take_over),
+        meta.labels or {},
     )
 
 
@@ -143,7 +163,8 @@ def _taints(node: _Node, tracked: Tracked, former: frozenset[str]) -> Iterator[H
     for taint in node.spec.taints or ():
         name = taint_key(taint.get("key", ""), taint.get("effect", ""))
         if name in tracked.taints:
-            yield Handover(RejectedKind.TAINT, name, taint.get("value", ""), tuple(sorted(former - {NOBODY})))
+            names = tuple(sorted(former - {NOBODY}))
+            yield Handover(RejectedKind.TAINT, name, taint.get("value", ""), names, by_nfd=True)
 
 
 def _owners_of(ownership: Ownership, kind: RejectedKind) -> Owners:

@@ -15,7 +15,7 @@ from nodeworthy.kubernetes.metadata import Identity, read_identity
 from nodeworthy.kubernetes.refusals import KubernetesContentError, KubernetesNotFoundError
 from nodeworthy.kubernetes.resources import NODES, Resource
 from nodeworthy_cli.labels.facts_reading import Facts
-from nodeworthy_labeler.cluster.node_features import NODE_FEATURES, read_node_feature
+from nodeworthy_labeler.cluster.node_features import NODE_FEATURES, Rights, read_node_feature
 from nodeworthy_labeler.cluster.node_info import fetch_node_info
 from nodeworthy_labeler.cluster.node_objects import NodeObject, read_node
 from nodeworthy_labeler.cluster.rule_objects import RULES, read_rule_object
@@ -65,21 +65,27 @@ async def read_rule_objects(client: Client, replaced: Collection[str]) -> Loaded
     )
 
 
-async def read_node_features(client: Client, facts: Facts, nodes: Mapping[str, NodeObject]) -> list[str]:
+async def read_node_features(
+    client: Client, facts: Facts, nodes: Mapping[str, NodeObject], *, labels: bool
+) -> list[str]:
     """Add what NodeFeature objects say of Nodes; what of it is not used, and why.
+
+    ``labels``: whether all of them bring labels, or only the Nodes' own.
 
     Raises:
         KubernetesError: they cannot be read.
     """
-    allowed = {name.strip() for name in os.environ.get(NAMESPACES_VARIABLE, "").split(",") if name.strip()}
+    named = os.environ.get(NAMESPACES_VARIABLE, "").split(",")
+    allowed = frozenset(name.strip() for name in named if name.strip())
+    rights = Rights(allowed, labels, client.access.namespace)
     problems = []
     async for item in _objects(client, NODE_FEATURES):
         about = f"NodeFeature {item.identity.key}"
-        if allowed and item.identity.namespace not in allowed:
+        if not rights.may_speak(item.identity.namespace):
             problems.append(f"{about}: its namespace is not allowed")
             continue
         try:
-            found = read_node_feature(item.data)
+            found = read_node_feature(item.data, rights)
             if found.node not in nodes:
                 problems.append(f"{about}: there is no Node {found.node}")
                 continue

@@ -124,7 +124,8 @@ async def reading_inputs(
             records = await read_labels(reach.store, names)
         unused: list[str] = []
         if reach.client is not None and nodes is not None:
-            unused = await cluster_inputs.read_node_features(reach.client, facts, nodes)
+            may_label = (settings or LabelSettings()).acceptance.node_feature_labels
+            unused = await cluster_inputs.read_node_features(reach.client, facts, nodes, labels=may_label)
             await cluster_inputs.read_infos(reach.client, facts, [name for name in names or nodes if name in nodes])
         yield Known(
             facts,

@@ -103,7 +103,7 @@ async def _ask(store: Store, nodes: Sequence[str]) -> dict[str, str]:
                 raise BusDeniedError(
                     f"this user may not publish to {subject}",
                     why="a fresh scan costs the node work, so not everybody may ask for one",
-                    todo="give --user and --password of an administrator of the bus, or of the labeler",
+                    todo="give --user and --password of an operator of the bus",
                 )
     finally:
         for subject, future in refused.items():

@@ -1,4 +1,4 @@
-"""``nodeworthy rules status``: the rules that label nodes, as the labelers' records tell."""
+"""``nodeworthy rules status``: the rules in force and what becomes of them, as the labelers tell on the bus."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -7,6 +7,11 @@ from pathlib import Path
 import click
 import msgspec
 
+from nodeworthy import labels
+from nodeworthy.bus.names import Bucket
+from nodeworthy.bus.rule_reports import RULES_KEY, ObjectReport, RulesRecord, decode_rules
+from nodeworthy.bus.store import Store
+from nodeworthy.errors import PayloadError
 from nodeworthy.labels import Giver, GiverKind, LabelEntry, LabelMemory, LabelState
 from nodeworthy.rules import Outcome
 from nodeworthy_cli.bus_calls import run_on_bus
@@ -17,6 +22,8 @@ from nodeworthy_cli.output import format_option, print_document, print_table, pr
 _MAX_REASONS = 3
 """How many different reasons are shown of one rule."""
 
+_RULES = (GiverKind.RULE, GiverKind.UNREAD)
+
 
 class RuleStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """One rule, over all nodes."""
@@ -25,6 +32,10 @@ class RuleStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     rule: str
     nodes: int
     """On which it gives something, be it what another rule wins or somebody else holds."""
+    matched: int | None = None
+    """On which it matches; ``None``: no labeler has said."""
+    is_left_out: bool = False
+    """It could not be read: it gives nothing, and nothing of it goes."""
     keys: tuple[str, ...] = ()
     """What it gives somewhere, under the keys that reach the node."""
     unknown: int = 0
@@ -39,40 +50,74 @@ class RuleStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why it is not known, in error, in conflict or rejected; the most frequent ones."""
 
 
-class RulesStatus(msgspec.Struct, frozen=True):
-    """All rules that the records name."""
+class RulesStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All rules that are in force, and those that the records of nodes name."""
 
     nodes: int
     """Of which there is a record."""
     rules: tuple[RuleStatus, ...]
+    objects: tuple[ObjectReport, ...] = ()
+    """What the labelers say of each object or file of rules."""
+    unlisted: int = 0
+    """Objects that are not listed, because there are too many."""
     unreadable: tuple[str, ...] = ()
     """Nodes whose record cannot be read."""
 
 
 @click.command(name="status")
 @click.option(
-    "--rules", "folder", type=click.Path(path_type=Path), help="List the rules of this folder too that label nothing."
+    "--rules",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="List the rules of this folder too that no labeler has read.",
 )
 @format_option
 @bus_options
 def command(*, folder: Path | None, output: str, bus: BusOptions) -> None:
-    """Show the rules that label nodes: on how many nodes each gives something, is not known or in error, and why.
+    """Show the rules in force: on how many nodes each matches and gives something, is not known or in error, and why.
 
-    The labelers' records tell of what nodes are given: a rule that matches no node, or gives only variables for other rules,
-    is not in them; with --rules it is listed all the same.
+    Rules that match no node are shown too, and what of an object or file is left out, with the reason; -o json has what else
+    is good to know of each. The labelers say it a few seconds after rules or nodes have changed. --rules adds those of a
+    folder that none of them has read.
     """
-    nodes = run_on_bus(bus, "rules status", lambda store: read_labels(store, ()))
-    status = summarize(nodes, () if folder is None else _read_givers(folder))
+    nodes, record, problem = run_on_bus(bus, "rules status", _read)
+    status = summarize(nodes, () if folder is None else _read_givers(folder), record)
     if output == "table":
         _print(status)
     else:
         print_document(status, output)
+    _tell(status, record, problem)
+
+
+async def _read(store: Store) -> tuple[list[NodeLabels], RulesRecord | None, str]:
+    """The records of nodes, that of the rules, and why it cannot be read; raises what :func:`read_labels` raises."""
+    nodes = await read_labels(store, ())
+    stored = await store.get(Bucket.LABELS, RULES_KEY)
+    if stored is None or stored.is_removal:
+        return nodes, None, ""
+    try:
+        return nodes, decode_rules(stored.data), ""
+    except PayloadError as error:
+        return nodes, None, str(error)
+
+
+def _tell(status: RulesStatus, record: RulesRecord | None, problem: str) -> None:
+    """What people are to know, on standard error."""
+    for one in status.objects:
+        for text in one.problems:
+            click.echo(f"left out of {printable(one.name)}: {printable(text)}", err=True)
+    if status.unlisted:
+        click.echo(f"not listed, because there are too many: {status.unlisted} objects of rules", err=True)
+    if problem:
+        click.echo(f"not read: what the labelers say of the rules: {printable(problem)}", err=True)
+    elif record is None:
+        click.echo("no labeler has said yet which rules are in force", err=True)
+    elif not record.objects:
+        click.echo("there are no rules in force", err=True)
     if status.unreadable:
         click.echo(f"not read: the records of {printable(', '.join(status.unreadable))}", err=True)
-    if not nodes:
+    if not status.nodes:
         click.echo("no node is labelled yet", err=True)
-    elif not status.rules:
-        click.echo("no rule gives any node anything; those of a folder are listed with --rules DIR", err=True)
 
 
 def _read_givers(folder: Path) -> Iterable[Giver]:
@@ -90,6 +135,7 @@ class _Tally:
     """What the records say of one rule."""
 
     def __init__(self) -> None:
+        self.report: labels.RuleStatus | None = None
         self.nodes: set[str] = set()
         self.keys: set[str] = set()
         self.outcomes: Counter[Outcome] = Counter()
@@ -97,13 +143,19 @@ class _Tally:
         self.reasons: Counter[str] = Counter()
 
 
-def summarize(nodes: Iterable[NodeLabels], known: Iterable[Giver] = ()) -> RulesStatus:
-    """The rules by name, those that are ``known`` also where no record names them."""
+def summarize(
+    nodes: Iterable[NodeLabels], known: Iterable[Giver] = (), record: RulesRecord | None = None
+) -> RulesStatus:
+    """The rules by name, also where no record of a node names them: those of ``record``, and those that are ``known``."""
     tallies: defaultdict[Giver, _Tally] = defaultdict(_Tally)
     unreadable: list[str] = []
     total = 0
     for giver in known:
         tallies[giver] = _Tally()
+    reports = record.objects if record is not None else ()
+    for report in reports:
+        for rule in report.rules:
+            tallies[Giver(GiverKind.RULE, report.name, rule.name)].report = rule
     for node in nodes:
         total += 1
         if node.memory is None:
@@ -111,18 +163,20 @@ def summarize(nodes: Iterable[NodeLabels], known: Iterable[Giver] = ()) -> Rules
         else:
             _count(tallies, node.node, node.memory)
     rules = tuple(_status(giver, tally) for giver, tally in sorted(tallies.items()))
-    return RulesStatus(total, rules, tuple(unreadable))
+    return RulesStatus(
+        total, rules, reports, record.left_out if record is not None else 0, unreadable=tuple(unreadable)
+    )
 
 
 def _count(tallies: defaultdict[Giver, _Tally], node: str, memory: LabelMemory) -> None:
     for entries in (memory.labels, *memory.others.values()):
         for key, entry in entries.items():
             for place, given in enumerate(entry.given, 1):
-                if given.giver.kind is not GiverKind.DEFAULT:
+                if given.giver.kind in _RULES:
                     is_winner = place == len(entry.given)
                     _count_given(tallies[given.giver], node, key, entry, is_winner=is_winner)
     for note in memory.unresolved:
-        if note.giver.kind is not GiverKind.DEFAULT:
+        if note.giver.kind in _RULES:
             tallies[note.giver].outcomes[note.outcome] += 1
             tallies[note.giver].reasons[note.reason] += 1
 
@@ -137,27 +191,41 @@ def _count_given(tally: _Tally, node: str, key: str, entry: LabelEntry, *, is_wi
 
 
 def _status(giver: Giver, tally: _Tally) -> RuleStatus:
+    report = tally.report or labels.RuleStatus(giver.part)
+    reasons = [reason for reason, _ in tally.reasons.most_common(_MAX_REASONS)]
     return RuleStatus(
         object=giver.name,
         rule=giver.part,
         nodes=len(tally.nodes),
+        matched=report.matched if tally.report is not None else None,
+        is_left_out=report.is_left_out,
         keys=tuple(sorted(tally.keys)),
-        unknown=tally.outcomes[Outcome.UNKNOWN],
-        errors=tally.outcomes[Outcome.ERROR],
+        # The records of nodes list no more rules than fit.
+        unknown=max(tally.outcomes[Outcome.UNKNOWN], report.unknown),
+        errors=max(tally.outcomes[Outcome.ERROR], report.errors),
         conflicts=tally.states[LabelState.CONFLICT],
         rejected=tally.states[LabelState.REJECTED],
-        reasons=tuple(reason for reason, _ in tally.reasons.most_common(_MAX_REASONS)),
+        reasons=tuple(reasons or ([report.reason] if report.reason else [])),
     )
 
 
+def _why(one: RuleStatus) -> str:
+    if one.is_left_out:
+        return f"left out: {'; '.join(one.reasons)}"
+    if one.matched == 0 and not one.unknown and not one.errors:
+        return "no node matches it"
+    return "; ".join(one.reasons) or "-"
+
+
 def _print(status: RulesStatus) -> None:
-    heads = ("RULE", "NODES", "UNKNOWN", "ERROR", "CONFLICT", "REJECTED", "GIVES", "WHY")
+    heads = ("RULE", "MATCHES", "NODES", "UNKNOWN", "ERROR", "CONFLICT", "REJECTED", "GIVES", "WHY")
     rows = [
         (
             f"{one.object}/{one.rule}",
+            "-" if one.matched is None else str(one.matched),
             *map(str, (one.nodes, one.unknown, one.errors, one.conflicts, one.rejected)),
             ", ".join(one.keys[:_MAX_REASONS]) + (" …" if len(one.keys) > _MAX_REASONS else "") or "-",
-            "; ".join(one.reasons) or "-",
+            _why(one),
         )
         for one in status.rules
     ]

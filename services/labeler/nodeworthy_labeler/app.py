@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import time
+from collections.abc import Mapping
 from functools import partial
 
 from nodeworthy.bus.connecting import connected, wait_for_end
@@ -33,7 +34,9 @@ from nodeworthy_labeler.memories import Memories
 from nodeworthy_labeler.metrics import CONTENT_TYPE, Metrics, Numbers
 from nodeworthy_labeler.records import Records
 from nodeworthy_labeler.repairs import Repairs
+from nodeworthy_labeler.rule_fates import RuleFates
 from nodeworthy_labeler.rule_files import list_files
+from nodeworthy_labeler.rule_reports import RuleReports
 from nodeworthy_labeler.rule_watch import RuleWatch
 from nodeworthy_labeler.settings import Settings
 from nodeworthy_labeler.upkeep import Streams, sweep_when_due
@@ -121,6 +124,15 @@ class Labeler:
         self.repairs = Repairs(store, self.nodes.sets)
         self.streams = Streams(store, settings, lambda: self.nodes.problem or self.watch.problem)
         self.sweeper = Sweeper(store, time.time, settings=settings.sweep)
+        self.fates = RuleFates()
+        self.reports = RuleReports(
+            store,
+            self.members,
+            self._look,
+            self._generations,
+            seconds=settings.pace.report,
+            write_seconds=settings.bus.request_seconds,
+        )
         self.rules = RuleWatch(
             settings.rules,
             compile_policy(settings.labels),
@@ -164,6 +176,7 @@ class Labeler:
             "repairs": self.repairs.run(),
             "streams": self.streams.run(),
             "sweep": sweep_when_due(self.sweeper, self.members),
+            "rule reports": self.reports.run(),
         }
         if self.beats is not None:
             parts |= {"beats": self.beats.run(), "others": self._join(self.beats)}
@@ -184,7 +197,11 @@ class Labeler:
         )
 
     def _look(self) -> Work:
-        return Work(self.table.fleet, self.labelling.rules, is_idle=not len(self.labelling))
+        return Work(self.table.fleet, self.labelling.rules, is_idle=not len(self.labelling), fates=self.fates)
+
+    def _generations(self) -> Mapping[str, int]:
+        states = self.cluster.rules.states if self.cluster else {}
+        return {name: state.generation for name, state in states.items()}
 
     def _share_anew(self, before: tuple[str, ...]) -> None:
         handle_members(before, members=self.members, table=self.table, records=self.records, labelling=self.labelling)

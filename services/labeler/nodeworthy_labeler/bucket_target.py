@@ -13,7 +13,7 @@ from nodeworthy.bus.labels import PackedMemory, make_record
 from nodeworthy.bus.names import Bucket
 from nodeworthy.bus.store import Store
 from nodeworthy.errors import BusConflictError, PayloadVersionError
-from nodeworthy.labels import FactsMark, Plan, TargetState, labels_of_memory
+from nodeworthy.labels import FactsMark, Plan, TargetState, WantedLabels, labels_of_memory
 from nodeworthy_labeler.memories import Packed
 from nodeworthy_labeler.records import Records
 
@@ -39,7 +39,7 @@ class BucketTarget:
         self.refused = 0
         """Writes that somebody else was before."""
 
-    async def read(self, node: str) -> TargetState:
+    async def read(self, node: str, wanted: WantedLabels) -> TargetState:  # noqa: ARG002 # nobody else labels here
         """The labels of a node, and what is remembered of them.
 
         Raises:

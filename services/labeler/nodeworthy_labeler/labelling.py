@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from nodeworthy.errors import BusError, NodeworthyError, PayloadError
 from nodeworthy.kubernetes.refusals import KubernetesError
-from nodeworthy.labels import FactsMark, LabelTarget, WantedLabels
+from nodeworthy.labels import FactsMark, LabelTarget, Plan, TargetState, WantedLabels
 from nodeworthy.processes import EventLog
 from nodeworthy_labeler.facts import NodeTable
 from nodeworthy_labeler.members import Sharing
@@ -191,10 +191,12 @@ class Labelling:
             if not self._members.is_mine(node):
                 return True
             if wish is not None:
-                state = await self._target.read(node)
-                if wish.facts.is_behind(state.facts) and not await self._is_newest(node):
+                state = await self._target.read(node, wish.labels)
+                plan = wish.plans.make(wish.labels, state)
+                is_doubtful = wish.facts.is_behind(state.facts) or _undoes_others(plan, state)
+                if is_doubtful and not await self._is_newest(node):
                     return False
-                is_done = await self._target.carry_out(node, state, wish.plans.make(wish.labels, state), wish.facts)
+                is_done = await self._target.carry_out(node, state, plan, wish.facts)
             elif node in self._table.fleet:
                 return True  # what it should have could not be computed
             elif node in self._table.withdrawn:
@@ -211,7 +213,8 @@ class Labelling:
         """Whether what the node should have was made from its last facts.
 
         Whoever was frozen, or has just got the node from another labeler, may know the record that others wrote and not yet
-        the facts that they had read: the revision that a write replaces tells nothing of that.
+        the facts that they had read: the revision that a write replaces tells nothing of that. Or it may know what they
+        wrote to the Node, and not yet their record.
         """
         return await self._has_read(node) and not self._turns.is_marked(node)
 
@@ -226,3 +229,10 @@ class Labelling:
         self._metrics.node_failures.inc()
         is_ours = isinstance(error, NodeworthyError)
         _LOG.error("labeler.node_failed", about=node, node=node, error=str(error), exception=None if is_ours else error)
+
+
+def _undoes_others(plan: Plan, state: TargetState) -> bool:
+    """Whether a plan changes a label of ours that has another value than is remembered: other labelers give them too."""
+    entries = state.memory.labels if state.memory is not None else {}
+    live = {key: state.labels.live[key] for key in (*plan.set, *plan.remove) if key in state.labels.owned}
+    return any(key not in entries or entries[key].value != value for key, value in live.items())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from nodeworthy.bus.keys import parse_labels_key
 from nodeworthy.bus.labels import decode_labels
+from nodeworthy.bus.rule_reports import RULES_KEY
 from nodeworthy.bus.watching import Change, Complete, Removed
 from nodeworthy.errors import PayloadError, PayloadVersionError, UsageError
 from nodeworthy.labels import NO_FACTS, FactsMark, LabelState
@@ -75,6 +76,8 @@ class Records:
         """Learn from the watch; the nodes whose records are others than were known."""
         if isinstance(change, Complete):
             return self._doubt_unseen()
+        if change.key == RULES_KEY:
+            return []
         try:
             node = parse_labels_key(change.key)
         except UsageError as error:

@@ -11,6 +11,7 @@ from nodeworthy.labels import (
     LabelPolicy,
     LabelSettings,
     RuleChain,
+    RuleObject,
     compile_chain,
     compile_policy,
     notices_of_settings,
@@ -29,6 +30,8 @@ class RuleSet(msgspec.Struct, frozen=True):
     """The nodes' own rules, which are read and compiled when a node has them."""
     digest: str
     """``sha256:<hex>`` of the documents and the settings."""
+    objects: tuple[RuleObject, ...] = ()
+    """The documents that the chain is made of, also those that could not be read."""
     problems: tuple[Problem, ...] = ()
     """Rules and files that are left out, and bad values of rules that run."""
     notices: tuple[Problem, ...] = ()
@@ -44,6 +47,7 @@ def compile_rules(loaded: LoadedRules, policy: LabelPolicy) -> RuleSet:
         fleet_chain=fleet.make_chain(chain.compiled),
         custom=CustomChains(policy),
         digest=_digest(loaded, policy.settings),
+        objects=loaded.objects,
         problems=loaded.problems,
         notices=(*loaded.notices, *chain.notices, *notices_of_settings(loaded.objects, policy.settings)),
     )

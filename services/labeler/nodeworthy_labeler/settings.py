@@ -44,7 +44,7 @@ class TargetKind(StrEnum):
     """Where labels end up."""
 
     AUTO = "auto"
-    """Kubernetes in a pod and where a kubeconfig is named, else the bucket."""
+    """Kubernetes in a pod and where a kubeconfig or a context of it is named, else the bucket."""
     KUBERNETES = "kubernetes"
     BUCKET = "bucket"
 
@@ -77,6 +77,8 @@ class ClusterSettings:
     node_feature_namespaces: frozenset[str] = frozenset()
     """Namespaces whose NodeFeature objects are taken; empty: all, as in NFD. Whoever may write such an object decides what
     nodes are labelled."""
+    node_feature_labels: bool = True
+    """Off: of NodeFeature objects other than a node's own only the features are taken (``labels.acceptance``)."""
     gone_seconds: float = 3600.0
     """How long a Node is gone before what the bus holds of it is removed: a machine that is set up anew keeps its name."""
     info_seconds: float = 600.0
@@ -110,6 +112,9 @@ class Pace:
     retry_most: float = 5.0
     check_streams: float = 60.0
     """Between two looks whether all streams are there; while a bucket cannot be read it is looked every second."""
+    report: float = 5.0
+    """Between two looks whether what is said of the rules in force is still true. One costs a request; where facts or rules
+    have changed, half a second of work with 5,000 nodes, which on Kubernetes the statuses of objects need too."""
 
 
 @dataclass(frozen=True)
@@ -164,20 +169,21 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     """
     given = {name: value for name, value in environment.items() if value}
     settings = Settings()
-    rules, labels = given.get("NODEWORTHY_RULES"), given.get("NODEWORTHY_LABELS_CONFIG")
+    rules, file = given.get("NODEWORTHY_RULES"), given.get("NODEWORTHY_LABELS_CONFIG")
+    labels = load_label_settings(Path(file)) if file else settings.labels
     return replace(
         settings,
         cluster=given.get("NODEWORTHY_CLUSTER", settings.cluster),
         rules=Path(rules) if rules else None,
-        labels=load_label_settings(Path(labels)) if labels else settings.labels,
-        kubernetes=_read_cluster(given),
+        labels=labels,
+        kubernetes=_read_cluster(given, labels),
         replicas=read_number(given, "NODEWORTHY_REPLICAS", least=1, most=MAX_REPLICAS),
         http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
     )
 
 
-def _read_cluster(given: Mapping[str, str]) -> ClusterSettings | None:
+def _read_cluster(given: Mapping[str, str], labels: LabelSettings) -> ClusterSettings | None:
     """The cluster, if one is named. A ``~/.kube/config`` alone is no wish: who tries the program must not label by it."""
     try:
         kind = TargetKind(given.get("NODEWORTHY_TARGET", TargetKind.AUTO))
@@ -187,10 +193,10 @@ def _read_cluster(given: Mapping[str, str]) -> ClusterSettings | None:
         raise UsageError(f"NODEWORTHY_TARGET={value!r} cannot be used", why=f"it is one of {kinds}") from error
     if kind is TargetKind.BUCKET:
         return None
-    kubeconfig = given.get("NODEWORTHY_KUBECONFIG")
-    if kind is TargetKind.KUBERNETES or kubeconfig:
+    kubeconfig, context = given.get("NODEWORTHY_KUBECONFIG"), given.get("NODEWORTHY_CONTEXT", "")
+    if kind is TargetKind.KUBERNETES or kubeconfig or context:
         home = Path(given.get("HOME", "/"))
-        access = find_access(given, home, kubeconfig=Path(kubeconfig) if kubeconfig else None)
+        access = find_access(given, home, kubeconfig=Path(kubeconfig) if kubeconfig else None, context=context)
     else:
         found = find_in_cluster(given)
         if found is None:
@@ -200,6 +206,7 @@ def _read_cluster(given: Mapping[str, str]) -> ClusterSettings | None:
     return ClusterSettings(
         access,
         node_feature_namespaces=frozenset(name.strip() for name in namespaces if name.strip()),
+        node_feature_labels=labels.acceptance.node_feature_labels,
         instance=given.get("HOSTNAME", ""),
         startup_taint=_read_taint(given.get("NODEWORTHY_STARTUP_TAINT", "")),
         has_health_condition=_read_switch(given, "NODEWORTHY_HEALTH_CONDITION"),

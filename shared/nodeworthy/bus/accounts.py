@@ -25,8 +25,10 @@ def describe_accounts(names: Names, users: Sequence[User], passwords: Mapping[st
     nodes = _imports(named[Account.SERVICES], permissions.node_requests(names), permissions.node_streams(names))
     broadcasts = permissions.node_broadcasts(names)
     people = _imports(named[Account.SERVICES], _people_requests(names), _services_streams(names))
-    people += _imports(named[Account.NODES], (), broadcasts)
+    calls = permissions.operator_calls(names)
+    people += _imports(named[Account.NODES], calls, broadcasts)
     exports = [{"stream": subject, "accounts": [named[Account.PEOPLE]]} for subject in broadcasts]
+    exports += [{"service": subject, "accounts": [named[Account.PEOPLE]]} for subject in calls]
     described: dict[Account, dict[str, Any]] = {
         Account.SERVICES: services,
         Account.NODES: {"imports": nodes, "exports": exports},

@@ -171,6 +171,16 @@ def author(names: Names, name: str = "author") -> User:
     return replace(user, publish=(*user.publish, names.endpoint(Endpoint.ATTACH)))
 
 
+def operator(names: Names, name: str = "operator", *, may_attach: bool = False) -> User:
+    """A reader that may also have nodes look afresh (``nodeworthy labels verify``), and specifications attached if said so.
+
+    A scan costs a node some tenths of a second of one core, which is why not every reader may ask for one; a detector makes
+    one at a time and answers what was asked meanwhile with it. Nothing that is stored can be changed by it.
+    """
+    user = author(names, name) if may_attach else reader(names, name)
+    return replace(user, publish=(*user.publish, names.all_nodes(Topic.RESCAN)))
+
+
 def admin(name: str = "admin") -> User:
     """Whoever sets the bus up: everything in the account that has JetStream."""
     return User(name, Account.SERVICES, publish=(">",), subscribe=(">",), inbox_prefix=_inbox(name))
@@ -196,6 +206,11 @@ def node_broadcasts(names: Names) -> tuple[str, ...]:
 def node_streams(names: Names) -> tuple[str, ...]:
     """What the producers' account hears."""
     return (names.all_nodes(Topic.RESYNC), names.all_nodes(Topic.RESCAN))
+
+
+def operator_calls(names: Names) -> tuple[str, ...]:
+    """What people send to the producers' account itself, as they hear what :func:`node_broadcasts` lists; nobody answers."""
+    return (names.all_nodes(Topic.RESCAN),)
 
 
 def reader_requests(names: Names) -> tuple[str, ...]:

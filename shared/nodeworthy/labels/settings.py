@@ -71,6 +71,9 @@ class AcceptanceSettings:
     """Namespaces that are taken although they are denied, or Kubernetes' own (``extraLabelNs``)."""
     name_pattern: str = ""
     """A regular expression (RE2) that must be found in the name after ``/``; empty: every name (``labelWhiteList``)."""
+    node_feature_labels: bool = True
+    """Off: only a node's own NodeFeature object brings labels, the one of its name in the labeler's namespace; of the others
+    the features alone are taken (``restrictions.denyNodeFeatureLabels``)."""
 
 
 @dataclass(frozen=True)

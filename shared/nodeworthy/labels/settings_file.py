@@ -42,8 +42,8 @@ _FOREIGN = (
 )
 """Keys of nfd-master.conf that are about how NFD runs."""
 
-_RESTRICTIONS = ("disableLabels", "disableAnnotations", "disableExtendedResources")
-_FOREIGN_RESTRICTIONS = ("allowOverwrite", "denyNodeFeatureLabels", "nodeFeatureNamespaceSelector")
+_RESTRICTIONS = ("disableLabels", "disableAnnotations", "disableExtendedResources", "denyNodeFeatureLabels")
+_FOREIGN_RESTRICTIONS = ("allowOverwrite", "nodeFeatureNamespaceSelector")
 _FOREIGN_CORE = (
     "featureSources",
     "labelSources",
@@ -109,6 +109,9 @@ class _Reader:
                 denied_namespaces=self.texts(fields.get("denyLabelNs"), "denyLabelNs"),
                 extra_namespaces=frozenset(self.texts(fields.get("extraLabelNs"), "extraLabelNs")),
                 name_pattern=self.pattern(fields.get("labelWhiteList"), "labelWhiteList"),
+                node_feature_labels=not self.boolean(
+                    off.get("denyNodeFeatureLabels"), "restrictions.denyNodeFeatureLabels"
+                ),
             ),
             outputs=OutputSettings(
                 labels=not self.boolean(off.get("disableLabels"), "restrictions.disableLabels"),

@@ -1,6 +1,8 @@
 """``nodeworthy labels adopt`` on a real API server, with Nodes as NFD leaves them."""
 
+import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +11,13 @@ from tests.cli.labels.nodes import PREFIX, TAINT_NAME, NfdMaster, label_changes,
 from tests.kubernetes.api import MERGE
 from tests.labeler.cluster.objects import Objects
 
+from nodeworthy.bus.keys import labels_key
+from nodeworthy.bus.labels import read_memory
+from nodeworthy.bus.names import Bucket
 from nodeworthy.features import FeatureSet, Snapshot
 from nodeworthy.kubernetes.client import Client
 from nodeworthy.kubernetes.config import find_access
+from nodeworthy.labels import LabelMemory, LabelState
 from nodeworthy_cli.labels.adopt import adopt_node
 from nodeworthy_cli.labels.selecting import read_metadata
 
@@ -33,7 +39,8 @@ def test_everything_of_nfd_changes_hands_in_place(cluster: "Cluster", nfd: NfdMa
     before = read(cluster, "n1")
     done = verb("labels", "adopt", "--kubeconfig", str(cluster.kubeconfig))
     after = read(cluster, "n1")
-    assert done.stderr == "Nodes that have changed hands: 1; labels that changed: 0\n"
+    assert done.stderr.splitlines()[0] == "Nodes that have changed hands: 1; labels that changed: 0"
+    assert "no bus is named" in done.stderr.splitlines()[1]
     assert done.stdout.splitlines()[1].split() == ["n1", "2", "1", "1", "1", "nfd-master"]
     seen = label_changes(cluster.admin, "n1", before["metadata"]["resourceVersion"])
     assert seen == [before["metadata"]["labels"]] * 2  # the status, then all the rest
@@ -89,6 +96,99 @@ async def test_a_labeler_that_comes_after_changes_no_label_where_the_facts_agree
     assert [labels["x.org/b"] for labels in seen] == ["new"]
     assert read(cluster, "n1")["status"]["capacity"][f"{PREFIX}slots"] == "4"
     assert verb("labels", "diff", *options, *facts_bus.options).stderr == "nothing would change\n"
+
+
+LEFT = {"x.org/left": "1", "x.org/a": "1"}
+"""What NFD has left; a rule gives the second one."""
+ALL_KNOWN = Snapshot({"lab.a": FeatureSet(attributes={"x": "1"})}, {}, frozenset())
+A_FILE_UNKNOWN = Snapshot(ALL_KNOWN.contents, {}, frozenset({"local.label"}))
+"""Of the files in features.d nobody knows what they say: they may give any label."""
+
+
+@pytest.mark.parametrize("is_running", [True, False], ids=["a labeler runs", "none runs"])
+async def test_what_nfd_gave_and_nobody_gives_goes_when_the_facts_are_known_and_not_before(
+    cluster: "Cluster",
+    nfd: NfdMaster,
+    objects: Objects,
+    facts_bus: "FactsBus",
+    verb: "Verb",
+    start_verb: "StartVerb",
+    read_until: "ReadUntil",
+    *,
+    is_running: bool,
+) -> None:
+    cluster.create_node("n1")
+    objects.rule("r1", {"x.org/a": "1"})
+    nfd.label("n1", LEFT, {f"{PREFIX}note": "b"})
+    nfd.give_capacity("n1", f"{PREFIX}slots", "4")
+    await facts_bus.publisher("n1").publish(A_FILE_UNKNOWN)
+    options = ("--kubeconfig", str(cluster.kubeconfig))
+    admin = ("--server", facts_bus.server.url, "--user", "admin", *facts_bus.options[-2:])
+
+    def start_labeler() -> None:
+        read_until(start_verb("labeler", *options, *admin), "labeler.ready")
+
+    if is_running:
+        start_labeler()
+        await record_that(facts_bus, lambda memory: memory.labels["x.org/a"].state is LabelState.HELD)
+    before = read(cluster, "n1")
+    (done,) = adopt(verb, cluster, *admin)
+    assert {(one["key"], one["by_nfd"]) for one in done["taken"]} == {
+        ("x.org/a", True),
+        ("x.org/left", True),
+        (f"{PREFIX}note", True),
+        (f"{PREFIX}slots", True),
+    }
+    if not is_running:
+        start_labeler()
+    reason = "it is not known what default labels of local.label gives"
+    await record_that(
+        facts_bus,
+        lambda memory: (
+            reason in memory.labels["x.org/left"].reason and memory.labels["x.org/a"].state is LabelState.APPLIED
+        ),
+    )
+    after = read(cluster, "n1")
+    seen = label_changes(cluster.admin, "n1", before["metadata"]["resourceVersion"])
+    assert {tuple(sorted(labels.items())) for labels in seen} == {tuple(sorted(before["metadata"]["labels"].items()))}
+    assert after["status"]["capacity"] == before["status"]["capacity"]
+    assert verb("labels", "diff", *options, *facts_bus.options).stderr == "nothing would change\n"
+    await facts_bus.publisher("n1").publish(ALL_KNOWN)
+    cluster.admin.wait_for("/api/v1/nodes", "n1", lambda node: "x.org/left" not in node["metadata"]["labels"])
+    node = cluster.admin.wait_for(
+        "/api/v1/nodes", "n1", lambda node: f"{PREFIX}slots" not in node["status"]["capacity"]
+    )
+    assert node["metadata"]["labels"]["x.org/a"] == "1"
+    assert f"{PREFIX}note" not in node["metadata"].get("annotations", {})
+
+
+async def record_that(bus: "FactsBus", is_wanted: Callable[[LabelMemory], bool]) -> None:
+    """Wait until what is remembered of n1 is as wanted."""
+    async with asyncio.timeout(30):
+        while True:
+            stored = await bus.store.get(Bucket.LABELS, labels_key("n1"))
+            if stored is not None and is_wanted(read_memory(stored.data)):
+                return
+            await asyncio.sleep(0.02)
+
+
+async def test_nothing_changes_hands_where_it_cannot_be_noted_whose_it_was(
+    cluster: "Cluster", nfd: NfdMaster, facts_bus: "FactsBus", verb: "Verb"
+) -> None:
+    cluster.create_node("n1")
+    nfd.label("n1", {"x.org/a": "1"})
+    before = read(cluster, "n1")
+    # The user of these options may only read.
+    done = verb("labels", "adopt", "--kubeconfig", str(cluster.kubeconfig), *facts_bus.options, code=2)
+    assert "may not" in done.stderr
+    await facts_bus.store.put(Bucket.LABELS, labels_key("n1"), b"junk")
+    admin = ("--server", facts_bus.server.url, "--user", "admin", *facts_bus.options[-2:])
+    (junk,) = adopt(verb, cluster, *admin, code=2)
+    assert junk["problem"].startswith("it cannot be noted what was NFD's: ")
+    await facts_bus.store.connection.request(f"$JS.API.STREAM.DELETE.{facts_bus.store.names.stream(Bucket.LABELS)}")
+    done = verb("labels", "adopt", "--kubeconfig", str(cluster.kubeconfig), *admin, code=2)
+    assert "start a labeler, which makes them" in done.stderr
+    assert read(cluster, "n1") == before
 
 
 def test_what_somebody_else_has_set_since_stays_until_it_is_named(

@@ -44,18 +44,25 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def admin(facts_bus: "FactsBus") -> tuple[str, ...]:
-    """The options of a user who may ask detectors."""
+    """The options of a user who may do what a labeler does."""
     return ("--server", facts_bus.server.url, "--user", "admin", *facts_bus.options[-2:])
 
 
 @pytest.fixture
-def detect(facts_bus: "FactsBus", machine: Machine, admin: tuple[str, ...], start_verb: "StartVerb") -> Detect:
+def operator(facts_bus: "FactsBus") -> tuple[str, ...]:
+    """The options of a user who may ask detectors."""
+    return ("--server", facts_bus.server.url, "--user", "operator", *facts_bus.options[-2:])
+
+
+@pytest.fixture
+def detect(facts_bus: "FactsBus", machine: Machine, start_verb: "StartVerb") -> Detect:
     """Start the detector of a node, and wait for its first facts."""
 
     async def start(node: str) -> None:
         stored = facts_bus.store.names.stored_subject(Bucket.NODES, snapshot_key(node, DETECTOR))
         subscription = await facts_bus.store.connection.client.subscribe(stored)
-        start_verb("detector", *admin, "--node-name", node, "--host-root", str(machine.root))
+        its = ("--server", facts_bus.server.url, "--user", f"detector-{node}", *facts_bus.options[-2:])
+        start_verb("detector", *its, "--node-name", node, "--host-root", str(machine.root))
         await subscription.next_msg(timeout=30)
 
     return start
@@ -94,11 +101,11 @@ def verify(verb: "Verb", *arguments: str, code: int) -> Any:
 
 
 async def test_labels_that_fresh_facts_give_too_are_true_and_the_first_others_are_told(
-    machine: Machine, detect: Detect, label: Label, rules: Path, admin: tuple[str, ...], verb: "Verb"
+    machine: Machine, detect: Detect, label: Label, rules: Path, operator: tuple[str, ...], verb: "Verb"
 ) -> None:
     await detect("n1")
     await label("n1")
-    options = (*admin, "--rules", str(rules))
+    options = (*operator, "--rules", str(rules))
     done = verb("labels", "verify", *options)
     assert (done.stdout, done.stderr) == ("", "1 nodes: 1 as fresh facts have it, 0 not, 0 not known\n")
     machine.become("other")
@@ -114,21 +121,21 @@ async def test_labels_that_fresh_facts_give_too_are_true_and_the_first_others_ar
 
 
 async def test_without_the_rules_only_their_labels_are_not_judged(
-    machine: Machine, detect: Detect, label: Label, admin: tuple[str, ...], verb: "Verb"
+    machine: Machine, detect: Detect, label: Label, operator: tuple[str, ...], verb: "Verb"
 ) -> None:
     await detect("n1")
     await label("n1")
-    assert verify(verb, *admin, code=0)["unknown"] == []
+    assert verify(verb, *operator, code=0)["unknown"] == []
     machine.become("other")
-    assert {one["key"] for one in verify(verb, *admin, code=1)["differences"]} == {"system.osrelease", ID}
+    assert {one["key"] for one in verify(verb, *operator, code=1)["differences"]} == {"system.osrelease", ID}
 
 
 async def test_a_detector_that_does_not_answer_is_unknown_and_hides_no_difference(
-    facts_bus: "FactsBus", detect: Detect, label: Label, rules: Path, admin: tuple[str, ...], verb: "Verb"
+    facts_bus: "FactsBus", detect: Detect, label: Label, rules: Path, operator: tuple[str, ...], verb: "Verb"
 ) -> None:
     await detect("n1")
     await label("n1")
-    options = (*admin, "--rules", str(rules), "--timeout", "3")
+    options = (*operator, "--rules", str(rules), "--timeout", "3")
     await facts_bus.publisher("n2").publish(Snapshot({}))
     found = verify(verb, *options, "--sample", "2", code=3)
     assert found["unknown"] == [{"node": "n2", "reason": "its detector did not look afresh within 3 s"}]
@@ -149,14 +156,14 @@ async def test_the_nodes_of_a_cluster_are_what_is_compared(
     detect: Detect,
     label: Label,
     rules: Path,
-    admin: tuple[str, ...],
+    operator: tuple[str, ...],
     verb: "Verb",
 ) -> None:
     cluster.create_node("n1")
     kubeconfig = ("--kubeconfig", str(cluster.kubeconfig))
     await detect("n1")
     await label("n1", *kubeconfig)
-    options = (*admin, "--rules", str(rules), *kubeconfig)
+    options = (*operator, "--rules", str(rules), *kubeconfig)
     assert verify(verb, *options, code=0)["differences"] == []
     person = cluster.user("admin", user_agent="kubectl-label/v1")
     person.must("PATCH", "/api/v1/nodes/n1", {"metadata": {"labels": {"x.org/os": "mine", ID: None}}}, content=MERGE)
@@ -178,9 +185,9 @@ async def test_the_nodes_of_a_cluster_are_what_is_compared(
     ],
 )
 async def test_what_cannot_be_asked_is_told(
-    admin: tuple[str, ...], verb: "Verb", arguments: tuple[str, ...], text: str
+    operator: tuple[str, ...], verb: "Verb", arguments: tuple[str, ...], text: str
 ) -> None:
-    assert text in verb("labels", "verify", *arguments, *admin, code=2).stderr
+    assert text in verb("labels", "verify", *arguments, *operator, code=2).stderr
 
 
 def test_a_cluster_alone_cannot_be_asked_for_a_scan(cluster: "Cluster", verb: "Verb") -> None:

@@ -5,7 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from nodeworthy.kubernetes.client import Client
+from nodeworthy.kubernetes.metadata import read_identity
+from nodeworthy.kubernetes.reflector import Put
 from nodeworthy.labels import (
     NO_FACTS,
     LabelMemory,
@@ -13,6 +17,7 @@ from nodeworthy.labels import (
     OutputSettings,
     Plan,
     RuleObject,
+    TargetState,
     WantedLabels,
     compile_chain,
     compile_policy,
@@ -66,7 +71,7 @@ class OneTarget:
         self.cluster = cluster
         self.nodes = ClusterNodes()
         self.refusals = Refusals(time.monotonic)
-        self.writer = NodeWriter(client, self.refusals, lambda _seconds: True)
+        self.writer = NodeWriter(client, self.refusals, lambda _seconds: True, self.nodes.read)
         self.records = Records(Memories())
         self.events: list[NodeEvent] = []
         self.remembered: list[tuple[LabelMemory | None, LabelMemory]] = []
@@ -86,15 +91,26 @@ class OneTarget:
         assert latest is not None
         self.nodes.learn(latest)
 
+    def tell(self, name: str) -> Put:
+        """What the watch would tell of the Node now."""
+        data = msgspec.json.encode(self.object(name))
+        identity = read_identity(data)
+        return Put(name, data, identity.uid, identity.resource_version)
+
+    async def read(self, name: str, want: Want) -> TargetState:
+        return await self.target.read(name, want.make(self._facts))
+
     async def plan(self, name: str, want: Want, max_labels: int = 500) -> Plan:
-        state = await self.target.read(name)
-        return reconcile(want.make(self._facts), state.labels, state.memory, max_labels=max_labels)
+        wanted = want.make(self._facts)
+        state = await self.target.read(name, wanted)
+        return reconcile(wanted, state.labels, state.memory, max_labels=max_labels)
 
     async def settle(self, name: str, want: Want, *, tries: int = 5, max_labels: int = 500) -> LabelMemory:
         """Bring the Node to what is wanted, as often as the target asks for another plan; what is then remembered."""
         for _ in range(tries):
-            state = await self.target.read(name)
-            plan = reconcile(want.make(self._facts), state.labels, state.memory, max_labels=max_labels)
+            wanted = want.make(self._facts)
+            state = await self.target.read(name, wanted)
+            plan = reconcile(wanted, state.labels, state.memory, max_labels=max_labels)
             if await self.target.carry_out(name, state, plan, NO_FACTS):
                 return plan.memory
         raise AssertionError(f"{name} was not settled in {tries} tries")

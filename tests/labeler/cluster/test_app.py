@@ -144,6 +144,25 @@ async def test_rules_are_objects_and_a_rule_that_is_deleted_takes_its_labels_and
         await whole.labels_are(name, {A: "1"})
 
 
+async def test_a_rule_that_comes_later_keeps_what_others_gave_each_node_before_and_meanwhile(
+    whole: Whole, facts: "MakeFacts", objects: Objects
+) -> None:
+    names = ("w-late-1", "w-late-2")
+    for name in names:
+        whole.cluster.create_node(name, {B: name})
+        await whole.bus.publish(name, facts({A: "1"}, HAS_X))
+    await whole.start()
+    for name in names:
+        await whole.labels_are(name, {A: "1", B: name})
+    change = {"metadata": {"labels": {B: "meanwhile"}}}
+    whole.cluster.admin.must("PATCH", "/api/v1/nodes/w-late-2?fieldManager=driver", change, content=MERGE)
+    await whole.bus.settled_writes()
+    objects.rule("r-late", {B: "ours", "x.org/r": "1"})
+    for name, live, owner in zip(names, ("w-late-1", "meanwhile"), ("kubelet", "driver"), strict=True):
+        await whole.labels_are(name, {A: "1", B: live, "x.org/r": "1"})
+        assert (await whole.event_on(name))["note"].endswith(f"and it has the value {live!r} by {owner}")
+
+
 async def test_what_a_node_feature_says_is_mirrored_and_labels_its_node(
     whole: Whole, facts: "MakeFacts", objects: Objects, namespace: str
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nodeworthy.errors import FeatureDocumentError
 from nodeworthy.features import FeatureSet
-from nodeworthy_labeler.cluster.node_features import read_node_feature
+from nodeworthy_labeler.cluster.node_features import Rights, read_node_feature
 
 LABEL = "nfd.node.kubernetes.io/node-name"
 
@@ -45,6 +45,25 @@ def test_an_object_that_names_no_node_is_refused_with_what_to_do(labels: object)
     with pytest.raises(FeatureDocumentError) as caught:
         read({}, labels)
     assert caught.value.todo == f"give it the label {LABEL}"
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "is_taken"), [("ns", "n1", True), ("ns", "vendor", False), ("other", "n1", False)]
+)
+def test_where_labels_are_denied_only_the_nodes_own_object_brings_any_and_all_bring_features(
+    own: str, name: str, is_taken: bool
+) -> None:
+    metadata = {"name": name, "namespace": "ns", "labels": {LABEL: "n1"}}
+    spec = {"features": {"attributes": {"local.label": {"elements": {"a": "file"}}}}, "labels": {"b": "object"}}
+    data = json.dumps({"metadata": metadata, "spec": spec}).encode()
+    found = read_node_feature(data, Rights(labels=False, own=own)).snapshot.contents
+    assert found["local.label"].attributes == {"a": "file", **({"b": "object"} if is_taken else {})}
+
+
+def test_a_namespace_may_speak_if_it_is_named_or_none_is() -> None:
+    assert Rights().may_speak("any")
+    assert Rights(frozenset({"a"})).may_speak("a")
+    assert not Rights(frozenset({"a"})).may_speak("b")
 
 
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))

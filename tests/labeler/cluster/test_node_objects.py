@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from nodeworthy.kubernetes.reflector import Gone, Put
+from nodeworthy.labels import Given, Giver, GiverKind, WantedLabel, WantedLabels
 from nodeworthy.labels.origins import RejectedKind
 from nodeworthy_labeler.cluster.node_objects import UNSEEN, read_node
 from nodeworthy_labeler.cluster.nodes import ClusterNodes, Fate, NodeEvent
@@ -49,10 +50,9 @@ def test_labels_are_live_ours_and_others() -> None:
     assert (found.token, found.created) == ("u1/10", 1935817689.0)
 
 
-def test_what_nobody_can_give_and_what_differs_on_every_node_is_left_out() -> None:
+def test_our_own_notes_are_no_annotations_that_a_rule_could_give() -> None:
     annotations = {"nodeworthy.io/capacity": "{}", "x.org/n": "1"}
-    found = read_node(node({"kubernetes.io/hostname": "n1"}, annotations))
-    assert found.labels.live == {}
+    found = read_node(node({}, annotations))
     assert found.labels.others[RejectedKind.ANNOTATION].live == {"x.org/n": "1"}
 
 
@@ -116,12 +116,47 @@ def test_a_node_that_cannot_be_read_is_counted_and_stays_as_it_was() -> None:
     assert (nodes.refused, len(nodes)) == (1, 1)
 
 
-def test_nodes_that_are_alike_share_their_labels() -> None:
+def test_nodes_that_are_alike_share_their_labels_whatever_others_gave_them() -> None:
     nodes = ClusterNodes()
     for name in ("n1", "n2"):
-        labels = {"x.org/a": "1", "kubernetes.io/hostname": name}
-        nodes.take(put(node(labels, {"x.org/n": "1"}, [OURS], name=name, uid=name)))
+        labels = {"x.org/a": "1", "x.org/b": name, "kubernetes.io/hostname": name}
+        nodes.take(put(node(labels, {"x.org/n": name}, [OURS, KUBELET], name=name, uid=name)))
     one, other = nodes.get("n1"), nodes.get("n2")
     assert one is not None
     assert other is not None
     assert one.labels is other.labels
+    assert one.labels.live == {"x.org/a": "1"}
+
+
+def test_a_node_can_be_had_with_everything_that_is_on_it() -> None:
+    nodes = ClusterNodes()
+    data = node({"x.org/a": "1", "x.org/b": "2"}, {"x.org/n": "1"}, [OURS, KUBELET])
+    nodes.take(put(data))
+    assert nodes.get_whole("n1") == read_node(data) == nodes.read(data)
+    assert nodes.get_whole("n2") is None
+
+
+def wanted(**labels: str) -> WantedLabels:
+    giver = Giver(GiverKind.RULE, "o", "r")
+    made = {f"x.org/{name}": WantedLabel(name, value, (Given(giver, value),), ()) for name, value in labels.items()}
+    return WantedLabels(made, frozenset({giver}), {})
+
+
+def test_a_foreign_label_counts_once_it_is_wanted_and_has_the_value_of_that_time() -> None:
+    nodes = ClusterNodes()
+    nodes.take(put(node({"x.org/b": "1"}, fields=[KUBELET])))
+    assert nodes.take(put(node({"x.org/b": "2"}, fields=[KUBELET], version="11"))).fate is Fate.CHANGED
+    assert nodes.look("n1", wanted(a="1")).live == {}
+    assert nodes.take(put(node({"x.org/b": "3"}, fields=[KUBELET], version="12"))).fate is Fate.SAME
+    found = nodes.look("n1", wanted(b="1"))
+    assert (found.live, found.owners) == ({"x.org/b": "3"}, {"x.org/b": ("kubelet",)})
+    assert nodes.take(put(node({"x.org/b": "4"}, fields=[KUBELET], version="13"))).fate is Fate.CHANGED
+    assert nodes.take(put(node({}, version="14"))).fate is Fate.CHANGED
+
+
+def test_what_a_plan_looked_at_is_forgotten_with_the_object() -> None:
+    nodes = ClusterNodes()
+    nodes.take(put(node({"x.org/b": "1"}, fields=[KUBELET])))
+    nodes.look("n1", wanted(a="1"))
+    assert nodes.take(put(node({"x.org/b": "1"}, fields=[KUBELET], uid="u2"))).fate is Fate.NEW
+    assert nodes.take(put(node({"x.org/b": "2"}, fields=[KUBELET], uid="u2", version="11"))).fate is Fate.CHANGED

@@ -15,7 +15,10 @@ from tests.labeler.cluster.objects import NODE_LABEL, Objects
 from tests.labeler.cluster.one_target import OneTarget
 from tests.labeler.cluster.whole import Whole
 
-from nodeworthy.fleet import Fleet, Producer, ProducerKind
+from nodeworthy.bus.keys import labels_key
+from nodeworthy.bus.names import Bucket
+from nodeworthy.features import Snapshot
+from nodeworthy.fleet import DETECTOR, Fleet, Producer, ProducerKind
 from nodeworthy.kubernetes.client import Client
 from nodeworthy.kubernetes.reflector import Complete, Put
 from nodeworthy.labels import (
@@ -37,6 +40,7 @@ from nodeworthy_labeler.wanting import want
 
 if TYPE_CHECKING:
     from tests.kubernetes.api import Api, Object
+    from tests.labeler.conftest import Bus
 
 CASES = Path(__file__).parents[2] / "data" / "oracle" / "cases.jsonl"
 THE_NODE = "node-1"
@@ -44,7 +48,9 @@ THE_NODE = "node-1"
 NFD = "nfd-master"
 NFD_NAMES = "nfd.node.kubernetes.io/"
 THIRD_PARTIES = "c-node-006"
-"""Hangs on namespaces, which the labeler looks at before anything is merged: it is a test of the whole."""
+"""Hangs on names and namespaces, which the labeler looks at before anything is merged: it is a test of the whole."""
+ADOPTED = ("c-node-012", "c-node-021")
+"""Of which NFD's facts do not tell everything: what NFD has left is kept until the node's detector has spoken."""
 
 
 def read_cases() -> dict[str, dict[str, Any]]:
@@ -71,28 +77,55 @@ async def test_a_node_ends_as_the_oracle_says(case: dict[str, Any], one: OneTarg
     assert not [request for request in one.cluster.read_requests(mark) if request.is_write]
 
 
-async def test_a_node_ends_as_the_oracle_says_where_third_parties_may_say_nothing(
-    whole: Whole, objects: Objects, namespace: str
+@pytest.mark.parametrize("name", ADOPTED)
+async def test_what_nfd_has_left_goes_as_with_nfd_once_the_detector_has_spoken(
+    name: str, one: OneTarget, client: Client, bus: "Bus"
 ) -> None:
+    case = ALL[name]
+    one.cluster.create_node(name)
+    make_nodes_past(one.cluster.admin, name, case["input"]["node"])
+    before = one.object(name)
+    await adopt(client, [name], "", (), is_dry=False, store=bus.store)
+    stored = await bus.store.get(Bucket.LABELS, labels_key(name))
+    assert stored is not None
+    one.records.learn(name, stored.data, stored.revision)
+    wanted = want_of(case["input"])
+    await settle(one, name, wanted)
+    assert result(before, one.object(name), wanted) == case["expected"]
+    wanted = want_of(case["input"], is_complete=True)
+    await settle(one, name, wanted)
+    after = result(before, one.object(name), wanted)
+    assert (after["labels"], after["taints"]) == (case["nfd"]["labels"], case["nfd"]["taints"])
+
+
+@pytest.mark.parametrize("by", ["labels", "namespace"])
+async def test_a_node_ends_as_the_oracle_says_where_third_parties_may_say_nothing(
+    whole: Whole, objects: Objects, namespace: str, by: str
+) -> None:
+    """By NFD's setting, and by the namespaces whose objects are taken."""
     case = ALL[THIRD_PARTIES]
     whole.cluster.create_node(THIRD_PARTIES)
     before = whole.object(THIRD_PARTIES)
     others = f"{namespace}-others"
     whole.cluster.create_namespace(others)
     for item in case["input"]["nodeFeatures"]:
-        name, spec = item["metadata"]["name"], item["spec"]
+        is_own, spec = item["metadata"]["name"] == THE_NODE, item["spec"]
         attributes = {key: one["elements"] for key, one in spec["features"]["attributes"].items()}
-        place = namespace if name == THE_NODE else others
+        place = namespace if is_own or by == "labels" else others
+        name = THIRD_PARTIES if is_own else item["metadata"]["name"]
         objects.feature(place, name, THIRD_PARTIES, labels=spec["labels"], attributes=attributes)
-    await whole.start(node_feature_namespaces=frozenset({namespace}))
+    if by == "labels":
+        await whole.start(node_feature_labels=False)
+    else:
+        await whole.start(node_feature_namespaces=frozenset({namespace}))
     await whole.bus.record_of(THIRD_PARTIES)
     await whole.bus.settled_writes()
     wanted = want_of({"nodeFeatures": case["input"]["nodeFeatures"][:1], "rules": []})
     assert result(before, whole.object(THIRD_PARTIES), wanted) == case["expected"]
 
 
-def want_of(given: Mapping[str, Any]) -> WantedLabels:
-    """What the rules of a case give its node."""
+def want_of(given: Mapping[str, Any], *, is_complete: bool = False) -> WantedLabels:
+    """What the rules of a case give its node; ``is_complete``: its detector has said that there is nothing else."""
     config = given.get("config", {})
     settings = LabelSettings(
         acceptance=AcceptanceSettings(
@@ -115,6 +148,8 @@ def want_of(given: Mapping[str, Any]) -> WantedLabels:
         metadata = {"labels": {NODE_LABEL: THE_NODE}, **item["metadata"]}
         said = read_node_feature(msgspec.json.encode({**item, "metadata": metadata}))
         fleet.update(said.node, Producer(ProducerKind.NODE_FEATURE, metadata["name"], "nfd"), said.snapshot)
+    if is_complete:
+        fleet.update(THE_NODE, DETECTOR, Snapshot({}, {}, frozenset()))
     return want(fleet, compile_rules(loaded, compile_policy(settings)), [THE_NODE])[THE_NODE]
 
 
@@ -122,7 +157,7 @@ async def settle(one: OneTarget, name: str, wanted: WantedLabels) -> None:
     """Bring the Node to what is wanted, as often as the target asks for another plan."""
     await one.see(name)
     for _ in range(3):
-        state = await one.target.read(name)
+        state = await one.target.read(name, wanted)
         plan = reconcile(wanted, state.labels, state.memory)
         if await one.target.carry_out(name, state, plan, NO_FACTS):
             return

@@ -7,7 +7,8 @@ from nodeworthy.features import FeatureSet, Snapshot
 from nodeworthy.fleet import DETECTOR, Fleet
 from nodeworthy.labels import compile_policy
 from nodeworthy_labeler.cluster.rule_objects import RuleState, read_rule_object
-from nodeworthy_labeler.cluster.rule_statuses import find_rule_fates, make_rule_status
+from nodeworthy_labeler.cluster.rule_statuses import make_rule_status
+from nodeworthy_labeler.rule_fates import find_rule_fates
 from nodeworthy_labeler.rule_set import compile_rules
 
 NOW = "2031-05-06T07:08:09Z"

@@ -7,10 +7,13 @@ import pytest
 from tests.kubernetes.api import APPLY, JSON_PATCH, MERGE, STRATEGIC
 from tests.labeler.cluster.one_target import OneTarget, Want
 
+from nodeworthy.kubernetes.reflector import Gone
+from nodeworthy.kubernetes.refusals import KubernetesUnreachableError
 from nodeworthy.labels import LabelEntry, LabelMemory, LabelState
 from nodeworthy.labels.origins import RejectedKind
 from nodeworthy.rules import Taint
 from nodeworthy_labeler.cluster.applications import Application
+from nodeworthy_labeler.cluster.nodes import Fate
 from nodeworthy_labeler.cluster.writing import Written
 
 A, B = "x.org/a", "x.org/b"
@@ -155,8 +158,9 @@ async def test_a_plan_for_an_old_node_does_not_reach_the_new_one_of_its_name(one
     await one.see("t-again")
     one.cluster.delete_node("t-again")
     one.cluster.create_node("t-again", {A: "theirs"})
-    state = await one.target.read("t-again")
-    plan = await one.plan("t-again", Want({A: "1", B: "1"}))
+    want = Want({A: "1", B: "1"})
+    state = await one.read("t-again", want)
+    plan = await one.plan("t-again", want)
     assert not await one.target.carry_out("t-again", state, plan, state.facts)
     assert one.labels("t-again") == {A: "theirs"}
     assert [event.fate.value for event in one.events] == ["new"]
@@ -338,9 +342,9 @@ async def test_a_record_that_was_lost_keeps_what_nobody_explains(one: OneTarget)
     await one.settle("t-record", Want({A: "1", B: "1"}))
     one.records.note_missing("t-record", 0)
     one.records.forget("t-record")
-    state = await one.target.read("t-record")
-    assert state.memory is None
-    plan = await one.plan("t-record", Want({B: "1"}))
+    want = Want({B: "1"})
+    assert (await one.read("t-record", want)).memory is None
+    plan = await one.plan("t-record", want)
     assert plan.memory.labels[A] == LabelEntry(
         LabelState.KEPT,
         "1",
@@ -360,14 +364,68 @@ async def test_a_change_that_the_watch_tells_while_a_write_is_on_its_way_is_look
         written = await apply_it(application)
         if changes:
             merge(one, "t-told", {"labels": changes})
-        await one.see("t-told")  # as the watch does, before the answer is here
-        assert one.target.waits_for("t-told")
+        assert one.target.holds(one.tell("t-told"))  # as the watch does, before the answer is here
         return written
 
     monkeypatch.setattr(one.writer, "apply", tell_first)
     await one.settle("t-told", Want({A: "1"}))
+    assert [event.fate.value for event in one.events] == ["same"]
+    changes[B] = "theirs"
+    await one.settle("t-told", Want({A: "2", B: "1"}))
+    assert [event.fate.value for event in one.events] == ["same", "changed"]
+    memory = await one.settle("t-told", Want({A: "2", B: "1"}))
+    assert states(memory) == {A: "applied", B: "conflict"}
+    assert not one.target.holds(one.tell("t-told"))
+
+
+async def test_what_the_watch_told_of_a_node_that_went_while_a_write_was_on_its_way_does_not_bring_it_back(
+    one: OneTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one.cluster.create_node("t-went")
+    await one.see("t-went")
+    apply_it = one.writer.apply
+
+    async def tell_first(application: Application) -> Written:
+        await apply_it(application)
+        told = one.tell("t-went")
+        gone = Gone(told.key, told.uid)
+        assert one.target.holds(told)
+        assert not one.target.holds(gone)
+        one.cluster.delete_node("t-went")
+        one.nodes.take(gone)
+        raise KubernetesUnreachableError("Node t-went cannot be written", was_sent=True)
+
+    monkeypatch.setattr(one.writer, "apply", tell_first)
+    with pytest.raises(KubernetesUnreachableError):
+        await one.settle("t-went", Want({A: "1"}))
+    assert "t-went" not in one.nodes
     assert one.events == []
-    changes["x.org/c"] = "theirs"
-    await one.settle("t-told", Want({A: "2"}))
-    assert [(event.name, event.fate.value) for event in one.events] == [("t-told", "changed")]
-    assert not one.target.waits_for("t-told")
+
+
+async def test_a_rule_that_comes_later_sees_what_others_gave_each_node_meanwhile(one: OneTarget) -> None:
+    """Foreign labels and annotations that differ on each node: before they are wanted nobody looks at them."""
+    names = [f"t-later-{number}" for number in range(3)]
+    before = Want({A: "1"})
+    for name in names:
+        one.cluster.create_node(name, {B: f"first of {name}"[:20].replace(" ", "-")})
+        await one.see(name)
+        await one.settle(name, before)
+    mark = one.cluster.mark_requests()
+    for name in names:
+        merge(one, name, {"labels": {B: name}, "annotations": {"x.org/note": name}}, "driver")
+        assert one.nodes.take(one.tell(name)).fate is Fate.SAME
+    for name in names:
+        memory = await one.settle(name, Want({A: "1", B: names[0]}, {"x.org/note": "ours"}))
+        assert memory.labels[A].state is LabelState.APPLIED
+        state = LabelState.HELD if name == names[0] else LabelState.CONFLICT
+        live = "" if state is LabelState.HELD else name
+        assert (memory.labels[B].state, memory.labels[B].live, memory.labels[B].owners) == (state, live, ("driver",))
+        note = memory.others[RejectedKind.ANNOTATION]["x.org/note"]
+        assert (note.state, note.live, note.owners) == (LabelState.CONFLICT, name, ("driver",))
+        assert one.labels(name) == {A: "1", B: name}
+    ours = [one for one in one.cluster.read_requests(mark) if one.user_agent == "labeler"]
+    assert ours == []  # nothing is asked of the API server for it
+    merge(one, names[1], {"labels": {B: None}})
+    assert one.nodes.take(one.tell(names[1])).fate is Fate.CHANGED
+    await one.settle(names[1], Want({A: "1", B: "1"}))
+    assert one.labels(names[1]) == {A: "1", B: "1"}

@@ -16,7 +16,7 @@ denyLabelNs: ["*.bad.org", worse.org]
 extraLabelNs: good.kubernetes.io, other.kubernetes.io
 labelWhiteList: "^cpu-"
 enableTaints: true
-restrictions: {disableAnnotations: true, disableExtendedResources: true, allowOverwrite: false}
+restrictions: {disableAnnotations: true, disableExtendedResources: true, allowOverwrite: false, denyNodeFeatureLabels: true}
 core: {labelWhiteList: "model", sleepInterval: 60s}
 sources:
   cpu: {cpuid: {attributeBlacklist: [AVX], attributeWhitelist: [AVX512F]}, interval: 10m}
@@ -32,7 +32,10 @@ def test_every_setting_has_nfds_name_and_what_is_not_about_labels_is_told() -> N
     settings, notices = parse_label_settings(WHOLE, "labels.yaml")
     assert (settings.auto_prefix, settings.max_labels) == (False, 40)
     assert settings.acceptance == AcceptanceSettings(
-        ("*.bad.org", "worse.org"), frozenset({"good.kubernetes.io", "other.kubernetes.io"}), "^cpu-"
+        ("*.bad.org", "worse.org"),
+        frozenset({"good.kubernetes.io", "other.kubernetes.io"}),
+        "^cpu-",
+        node_feature_labels=False,
     )
     assert settings.outputs == OutputSettings(annotations=False, extended_resources=False, taints=True)
     made = settings.defaults

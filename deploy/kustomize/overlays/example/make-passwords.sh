@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")"
 umask 077
 mkdir -p passwords
-for user in labeler validator resolver detectors reader; do
+for user in labeler validator resolver detectors reader operator; do
     [ -s "passwords/$user.env" ] && continue
     # 192 random bits behind a letter: nats-server would take a variable of digits for a number.
     bits=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')

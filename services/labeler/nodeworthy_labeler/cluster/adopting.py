@@ -14,7 +14,7 @@ from nodeworthy.kubernetes import requests
 from nodeworthy.kubernetes.client import decode
 from nodeworthy.kubernetes.requests import Patch, Request
 from nodeworthy.kubernetes.resources import NODES
-from nodeworthy.labels import LabelEntry, LabelMemory, LabelState, NodeLabels
+from nodeworthy.labels import Given, Giver, GiverKind, LabelEntry, LabelMemory, LabelState, NodeLabels
 from nodeworthy.labels.origins import RejectedKind
 from nodeworthy_labeler.cluster.node_objects import NodeObject
 from nodeworthy_labeler.cluster.ownership import APPLIER, NOBODY
@@ -25,6 +25,9 @@ Entry = dict[str, Any]
 _MAPS = {RejectedKind.LABEL: "f:labels", RejectedKind.ANNOTATION: "f:annotations"}
 
 Keys = Mapping[RejectedKind, Collection[str]]
+
+NFD = Giver(GiverKind.ADOPTED, "NFD")
+"""Who gave what was taken over from NFD. It is never asked again, so what nobody else gives goes, on known facts."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -83,6 +86,26 @@ def adopt_fields(entries: Sequence[Entry], keys: Keys, former: Collection[str], 
         mine = ours["fieldsV1"].setdefault("f:metadata", {}).setdefault(_MAPS[kind], {})
         mine.update({f"f:{name}": {} for name in names})
     return edited
+
+
+def remember_adopted(memory: LabelMemory | None, keys: Mapping[RejectedKind, Mapping[str, str]]) -> LabelMemory:
+    """The memory of a Node of which these keys, with their values, were NFD's; who is known to give one already counts."""
+    before = memory if memory is not None else LabelMemory()
+    labels = _adopt_entries(before.labels, keys.get(RejectedKind.LABEL, {}))
+    others = {kind: _adopt_entries(before.others.get(kind, {}), found) for kind, found in keys.items()}
+    others.pop(RejectedKind.LABEL, None)
+    return msgspec.structs.replace(before, labels=labels, others={**before.others, **others})
+
+
+def _adopt_entries(entries: Mapping[str, LabelEntry], keys: Mapping[str, str]) -> Mapping[str, LabelEntry]:
+    adopted = {
+        key: LabelEntry(
+            LabelState.KEPT, value, (Given(NFD, value),), reason="it was NFD's, and no labeler has judged it yet"
+        )
+        for key, value in keys.items()
+        if key not in entries or not entries[key].given
+    }
+    return dict(sorted({**entries, **adopted}.items()))
 
 
 def _is_ours(entry: Entry) -> bool:

@@ -9,7 +9,7 @@ import asyncio
 import dataclasses
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -41,6 +41,16 @@ _NO_FACTS = Verdict(Health.UNKNOWN, "NoFacts", "no detector has said anything of
 _STALE = Verdict(Health.UNKNOWN, "Stale", "the node's detector has not said again in time what it sees")
 
 _Note = Mapping[str, str]
+
+
+REFUSED_SECONDS = 600.0
+"""After this a refused condition is written again: its owner, or an admission policy, may have changed its mind."""
+
+
+class _Refused(NamedTuple):
+    uid: str
+    verdict: Verdict
+    until: float
 
 
 class HealthConditions:
@@ -75,8 +85,8 @@ class HealthConditions:
         self._clock = clock
         self._since: float | None = None
         """Since when the bus has been read without a break."""
-        self._refused: dict[str, tuple[str, Verdict]] = {}
-        """Node to the uid and the verdict that the API server did not take."""
+        self._refused: dict[str, _Refused] = {}
+        """By Node: what the API server did not take."""
         self.written = 0
         """Conditions that were written."""
 
@@ -101,7 +111,9 @@ class HealthConditions:
         report = self._reports.get(node.name)
         stale_seconds = self._settings.stale_seconds
         verdict = judge(report, node.health_note, since=since, now=self._clock(), stale_seconds=stale_seconds)
-        if verdict is None or self._refused.get(node.name) == (node.uid, verdict):
+        refused = self._refused.get(node.name)
+        is_refused = refused is not None and refused[:2] == (node.uid, verdict) and self._clock() < refused.until
+        if verdict is None or is_refused:
             return
         try:
             await self._client.request(self._guarded(make_condition(node, verdict, datetime.now(UTC))))
@@ -121,7 +133,7 @@ class HealthConditions:
 
     def _refuse(self, node: NodeObject, verdict: Verdict, error: KubernetesError) -> None:
         _LOG.warning("labeler.condition_refused", about=node.name, node=node.name, error=str(error))
-        self._refused[node.name] = (node.uid, verdict)
+        self._refused[node.name] = _Refused(node.uid, verdict, self._clock() + REFUSED_SECONDS)
 
 
 def judge(report: Report | None, note: _Note, *, since: float, now: float, stale_seconds: float) -> Verdict | None:

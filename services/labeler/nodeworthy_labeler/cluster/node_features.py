@@ -41,6 +41,28 @@ class _NodeFeature(msgspec.Struct, frozen=True):
     spec: _Spec = _Spec()
 
 
+class Rights(NamedTuple):
+    """Which objects may say what of nodes."""
+
+    namespaces: frozenset[str] = frozenset()
+    """Whose objects are taken; empty: those of all namespaces."""
+    labels: bool = True
+    """Whether all of them bring labels; if not, only a node's own does, which has the node's name and stands in ``own``."""
+    own: str = ""
+    """The labeler's namespace."""
+
+    def may_speak(self, namespace: str) -> bool:
+        """Whether objects of this namespace are taken."""
+        return not self.namespaces or namespace in self.namespaces
+
+    def may_label(self, namespace: str, name: str, node: str) -> bool:
+        """Whether the labels of an object are taken."""
+        return self.labels or (namespace == self.own and name == node)
+
+
+EVERYTHING = Rights()
+
+
 class NodeFeature(NamedTuple):
     """One object, read."""
 
@@ -48,8 +70,8 @@ class NodeFeature(NamedTuple):
     snapshot: Snapshot
 
 
-def read_node_feature(data: bytes) -> NodeFeature:
-    """What an object says.
+def read_node_feature(data: bytes, rights: Rights = EVERYTHING) -> NodeFeature:
+    """What an object says, as far as it may; whether it may say anything is not asked here.
 
     Raises:
         FeatureDocumentError: it names no node, or has another shape.
@@ -58,8 +80,9 @@ def read_node_feature(data: bytes) -> NodeFeature:
         found = msgspec.json.decode(data, type=_NodeFeature)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FeatureDocumentError("this is no NodeFeature object", why=str(error)) from error
-    name = f"NodeFeature {found.metadata.namespace}/{found.metadata.name}"
-    node = (found.metadata.labels or {}).get(NODE_NAME_LABEL, "")
+    meta = found.metadata
+    name = f"NodeFeature {meta.namespace}/{meta.name}"
+    node = (meta.labels or {}).get(NODE_NAME_LABEL, "")
     if not node:
         raise FeatureDocumentError(
             f"{name} is not used",
@@ -68,7 +91,7 @@ def read_node_feature(data: bytes) -> NodeFeature:
         )
     features = bytes(found.spec.features)
     contents = {} if features in _NO_FEATURES else dict(read_document(features, name).contents)
-    if found.spec.labels:
+    if found.spec.labels and rights.may_label(meta.namespace, meta.name, node):
         contents[_LABELS_SET] = _with_labels(contents.get(_LABELS_SET), found.spec.labels)
     return NodeFeature(node, Snapshot(contents))
 
@@ -81,11 +104,10 @@ def _with_labels(content: FeatureSet | None, labels: Mapping[str, str]) -> Featu
 class NodeFeatures:
     """Follows the objects and says which of them the mirror brings to the bus."""
 
-    def __init__(self, mirror: Mirror, nodes: ClusterNodes, namespaces: frozenset[str]) -> None:
-        """``namespaces`` are those whose objects are taken; empty: all."""
+    def __init__(self, mirror: Mirror, nodes: ClusterNodes, rights: Rights) -> None:
         self._mirror = mirror
         self._nodes = nodes
-        self._namespaces = namespaces
+        self._rights = rights
         self._keys: dict[str, Key] = {}
         """By ``namespace/name``."""
         self._problems: dict[str, str] = {}
@@ -120,11 +142,11 @@ class NodeFeatures:
 
     def _read(self, put: Put) -> Key | None:
         namespace, _, name = put.key.partition("/")
-        if self._namespaces and namespace not in self._namespaces:
+        if not self._rights.may_speak(namespace):
             self._note_problem(put.key, f"the namespace {namespace} is not allowed")
             return None
         try:
-            found = read_node_feature(put.data)
+            found = read_node_feature(put.data, self._rights)
             key = Key(found.node, node_feature(namespace, name))
             node = self._nodes.get(found.node)
             if node is not None:
@@ -143,7 +165,7 @@ class NodeFeatures:
         self._problems[name] = problem
 
 
-async def fetch_node_feature(client: Client, key: Key) -> Snapshot | None:
+async def fetch_node_feature(client: Client, key: Key, rights: Rights) -> Snapshot | None:
     """What an object says now; ``None``: it is gone, or says nothing of this node any more.
 
     Raises:
@@ -152,7 +174,7 @@ async def fetch_node_feature(client: Client, key: Key) -> Snapshot | None:
     _, name, namespace = key.producer
     try:
         answer = await client.request(requests.read(NODE_FEATURES, name, namespace=namespace))
-        found = read_node_feature(answer.body)
+        found = read_node_feature(answer.body, rights)
     except (KubernetesNotFoundError, FeatureDocumentError):
         return None
     return found.snapshot if found.node == key.node else None

@@ -1,9 +1,9 @@
 """One Node object as the labeler sees it: from its metadata alone, and what it says of capacities and taints of ours."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -15,9 +15,10 @@ from nodeworthy_labeler.cluster.ownership import (
     NOBODY,
     PATCHER,
     STATUS_APPLIER,
+    OwnedKeys,
     Owner,
-    Owners,
     Ownership,
+    read_owned_keys,
     read_ownership,
 )
 
@@ -35,11 +36,9 @@ OWN_NAMES = "nodeworthy.io/"
 UNSEEN = "(another one)"
 """The value of a capacity that is not ours: the metadata does not tell it."""
 
-_HOSTNAME = "kubernetes.io/hostname"
-"""Every Node has this label with a value of its own, and its kubelet sees to it. It is left out, so that the labels of
-nodes that are alike are equal; a rule that gives it is refused by the API server."""
-
 _Note: TypeAlias = Mapping[str, str]
+
+_OBJECT = msgspec.json.Decoder(PartialObject)
 
 
 class NodeObject(msgspec.Struct, frozen=True):
@@ -76,30 +75,26 @@ class NodeObject(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, **same) == other
 
 
-class _Parts(NamedTuple):
-    live: Mapping[str, str]
-    owners: Owners
-
-
-def read_node(data: bytes) -> NodeObject:
-    """The Node of its JSON, with or without spec and status.
+def read_node(data: bytes, read_keys: Callable[[bytes], OwnedKeys] = read_owned_keys) -> NodeObject:
+    """The Node of its JSON, with or without spec and status; ``read_keys`` is as for :func:`read_ownership`.
 
     Raises:
         msgspec.DecodeError: it is no object, or has no metadata.
     """
-    meta = msgspec.json.decode(data, type=PartialObject).metadata
+    meta = _OBJECT.decode(data).metadata
     fields = meta.managed_fields or ()
-    ownership = read_ownership(fields)
+    ownership = read_ownership(fields, read_keys)
     annotations = meta.annotations or {}
     capacity_note = _read_note(annotations.get(CAPACITY_NOTE))
     taints_note = _read_note(annotations.get(TAINTS_NOTE))
-    labels = {key: value for key, value in (meta.labels or {}).items() if key != _HOSTNAME}
+    of_annotations = [(owner, owned.annotations) for owner, owned in ownership.entries]
     others = {
-        RejectedKind.ANNOTATION: _node_labels(_without_own_names(annotations), ownership.annotations, APPLIER),
+        RejectedKind.ANNOTATION: _node_labels(_without_own_names(annotations), of_annotations, APPLIER),
         RejectedKind.EXTENDED_RESOURCE: _capacities(ownership, capacity_note),
         RejectedKind.TAINT: NodeLabels(taints_note, frozenset(taints_note)),
     }
-    live = _node_labels(labels, ownership.labels, APPLIER)
+    of_labels = [(owner, owned.labels) for owner, owned in ownership.entries]
+    live = _node_labels(meta.labels or {}, of_labels, APPLIER)
     return NodeObject(
         name=meta.name,
         uid=meta.uid,
@@ -114,14 +109,19 @@ def read_node(data: bytes) -> NodeObject:
     )
 
 
-def _node_labels(live: Mapping[str, str], owners: Owners, me: Owner) -> NodeLabels:
-    owned = frozenset(key for key, found in owners.items() if me in found and key in live)
-    others = {key: _managers(found, me) for key, found in owners.items() if key in live and found != (me,)}
+def _node_labels(live: Mapping[str, str], entries: Sequence[tuple[Owner, frozenset[str]]], me: Owner) -> NodeLabels:
+    owned: frozenset[str] = frozenset()
+    others: dict[str, tuple[str, ...]] = {}
+    for owner, keys in entries:
+        found = keys.intersection(live)
+        if owner == me:
+            owned |= found
+            continue
+        for key in found:
+            managers = others.get(key, ())
+            if owner.manager not in managers:
+                others[key] = (*managers, owner.manager)
     return NodeLabels(live, owned, others)
-
-
-def _managers(owners: tuple[Owner, ...], me: Owner) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(owner.manager for owner in owners if owner != me))
 
 
 def _capacities(ownership: Ownership, note: _Note) -> NodeLabels:
@@ -131,12 +131,13 @@ def _capacities(ownership: Ownership, note: _Note) -> NodeLabels:
     know to zero, and ours are then to be given again. One that was ours and is not in the note cannot be: they are written
     by one request.
     """
-    live = {key: note.get(key, UNSEEN) for key in ownership.capacity if key not in note} | {
-        key: note[key] for key, found in ownership.capacity.items() if key in note and STATUS_APPLIER in found
-    }
-    owned = frozenset(key for key in live if STATUS_APPLIER in ownership.capacity[key])
-    others = {key: _managers(ownership.capacity[key], STATUS_APPLIER) for key in live if key not in owned}
-    return NodeLabels(live, owned, others)
+    entries = [(owner, owned.capacity) for owner, owned in ownership.entries if owned.capacity]
+    mine = {key for owner, keys in entries if owner == STATUS_APPLIER for key in keys}
+    live = {key: note.get(key, UNSEEN) for _, keys in entries for key in keys if key not in note or key in mine}
+    found = _node_labels(live, entries, STATUS_APPLIER)
+    return msgspec.structs.replace(
+        found, owners={key: by for key, by in found.owners.items() if key not in found.owned}
+    )
 
 
 def _without_own_names(annotations: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ Server-side apply keeps them (Kubernetes documentation, "Server-Side Apply", sec
 There are no tracking annotations: what is ours stands here, kept by the API server itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -43,14 +43,41 @@ Owners = Mapping[str, tuple[Owner, ...]]
 """Key to everybody who owns it."""
 
 
+class OwnedKeys(NamedTuple):
+    """What one entry of managedFields owns."""
+
+    labels: frozenset[str] = frozenset()
+    annotations: frozenset[str] = frozenset()
+    capacity: frozenset[str] = frozenset()
+    has_taints: bool = False
+    """The list of taints is one field: whoever wrote it last."""
+
+
 class Ownership(NamedTuple):
     """Who owns what of one Node; a key that is not listed is nobody's."""
 
-    labels: Owners
-    annotations: Owners
-    capacity: Owners
-    taints: tuple[Owner, ...]
-    """The list of taints is one field: whoever wrote it last."""
+    entries: tuple[tuple[Owner, OwnedKeys], ...]
+    """In the order of managedFields."""
+
+    @property
+    def labels(self) -> Owners:
+        """The owners of labels."""
+        return _by_key((owner, owned.labels) for owner, owned in self.entries)
+
+    @property
+    def annotations(self) -> Owners:
+        """The owners of annotations."""
+        return _by_key((owner, owned.annotations) for owner, owned in self.entries)
+
+    @property
+    def capacity(self) -> Owners:
+        """The owners of capacities."""
+        return _by_key((owner, owned.capacity) for owner, owned in self.entries)
+
+    @property
+    def taints(self) -> tuple[Owner, ...]:
+        """Who wrote the list of taints."""
+        return tuple(owner for owner, owned in self.entries if owned.has_taints)
 
 
 _Keys = dict[str, msgspec.Raw]
@@ -78,34 +105,31 @@ class _Fields(msgspec.Struct, frozen=True):
 _FIELDS = msgspec.json.Decoder(_Fields)
 
 
-def read_ownership(fields: Iterable[ManagedField]) -> Ownership:
-    """Who owns what, in the order of the managers; an entry of a form that we do not know owns nothing that is read here."""
-    labels: dict[str, tuple[Owner, ...]] = {}
-    annotations: dict[str, tuple[Owner, ...]] = {}
-    capacity: dict[str, tuple[Owner, ...]] = {}
-    taints: tuple[Owner, ...] = ()
-    for entry in fields:
-        owner = Owner(entry.manager, entry.operation, entry.subresource)
-        found = _read_fields(entry.fields)
-        _add(labels, found.metadata.labels, owner)
-        _add(annotations, found.metadata.annotations, owner)
-        _add(capacity, found.status.capacity, owner)
-        if bytes(found.spec.taints):
-            taints = (*taints, owner)
-    return Ownership(labels, annotations, capacity, taints)
+def read_ownership(fields: Iterable[ManagedField], read: Callable[[bytes], OwnedKeys] | None = None) -> Ownership:
+    """Who owns what; ``read`` is :func:`read_owned_keys`, or does the same by a memory of its own."""
+    read = read or read_owned_keys
+    return Ownership(
+        tuple((Owner(entry.manager, entry.operation, entry.subresource), read(bytes(entry.fields))) for entry in fields)
+    )
 
 
-def _read_fields(data: msgspec.Raw) -> _Fields:
+def read_owned_keys(data: bytes) -> OwnedKeys:
+    """What the fields of an entry name, JSON as above; those of a form that we do not know name nothing."""
     try:
-        return _FIELDS.decode(data)
+        found = _FIELDS.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _Fields()
+        return OwnedKeys()
+    metadata, has_taints = found.metadata, bool(bytes(found.spec.taints))
+    return OwnedKeys(_names(metadata.labels), _names(metadata.annotations), _names(found.status.capacity), has_taints)
 
 
-def _add(owners: dict[str, tuple[Owner, ...]], keys: _Keys, owner: Owner) -> None:
-    names = [key[len(_PREFIX) :] for key in keys if key.startswith(_PREFIX)]  # "." is the map itself
-    if owners.keys().isdisjoint(names):
-        owners.update(dict.fromkeys(names, (owner,)))
-        return
-    for name in names:
-        owners[name] = (*owners.get(name, ()), owner)
+def _names(keys: _Keys) -> frozenset[str]:
+    return frozenset(key[len(_PREFIX) :] for key in keys if key.startswith(_PREFIX))  # "." is the map itself
+
+
+def _by_key(entries: Iterable[tuple[Owner, frozenset[str]]]) -> Owners:
+    owners: dict[str, tuple[Owner, ...]] = {}
+    for owner, keys in entries:
+        for key in sorted(keys):
+            owners[key] = (*owners.get(key, ()), owner)
+    return owners

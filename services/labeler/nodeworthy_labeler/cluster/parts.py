@@ -29,11 +29,11 @@ from nodeworthy_labeler.cluster.identity import FactsGate, NodeIdentity
 from nodeworthy_labeler.cluster.infos import Infos
 from nodeworthy_labeler.cluster.membership import LeaseMembers
 from nodeworthy_labeler.cluster.mirror import Key, Mirror
-from nodeworthy_labeler.cluster.node_features import NODE_FEATURES, NodeFeatures, fetch_node_feature
+from nodeworthy_labeler.cluster.node_features import NODE_FEATURES, NodeFeatures, Rights, fetch_node_feature
 from nodeworthy_labeler.cluster.node_info import fetch_node_info
 from nodeworthy_labeler.cluster.nodes import ClusterNodes, Fate, NodeEvent
 from nodeworthy_labeler.cluster.ownership import MANAGER
-from nodeworthy_labeler.cluster.refusals import Refusals
+from nodeworthy_labeler.cluster.refusals import EVERYWHERE, Refusals
 from nodeworthy_labeler.cluster.rule_objects import RULES, RuleObjects
 from nodeworthy_labeler.cluster.startup_taints import StartupTaints
 from nodeworthy_labeler.cluster.statuses import Statuses, Work
@@ -47,6 +47,9 @@ _LOG = EventLog("labeler")
 
 CLUSTER_INPUTS = (*BUS_INPUTS, Input.NODES, Input.NODE_FEATURES)
 """What is read before anything is written."""
+
+REFUSAL_LOOK_SECONDS = 1.0
+"""Between two looks whether something that was refused may be tried again; the shortest refusal counts ten of these."""
 
 _WAITING_FOR_MIRROR = "what the object says is not on the bus yet"
 
@@ -99,13 +102,14 @@ class ClusterParts:
             on_joined=lambda: self.hooks.inputs.note(Input.OTHERS),
         )
         self._refusals = Refusals(time.monotonic)
-        self._writer = NodeWriter(client, self._refusals, self.members.has_lease)
+        self._writer = NodeWriter(client, self._refusals, self.members.has_lease, self.nodes.read)
         instance = settings.instance or self.members.me
         recorder = Recorder(client, "nodeworthy.io/labeler", instance, manager=MANAGER, clock=time.monotonic)
         self._announcer = Announcer(recorder)
         self._target: KubernetesTarget | None = None
         self._mirror = Mirror(store, self.members, self._fetch, write_seconds=write_seconds)
-        self._node_features = NodeFeatures(self._mirror, self.nodes, settings.node_feature_namespaces)
+        self._rights = Rights(settings.node_feature_namespaces, settings.node_feature_labels, settings.access.namespace)
+        self._node_features = NodeFeatures(self._mirror, self.nodes, self._rights)
         self._infos = Infos(
             self._mirror,
             self.nodes,
@@ -202,8 +206,18 @@ class ClusterParts:
             "departures": self._departures.run(),
             "events": self._announcer.run(),
             "resyncs": self._ask_resyncs(),
+            "refusals": self._try_refused(),
             **({"conditions": self._conditions.run()} if self._conditions else {}),
         }
+
+    async def _try_refused(self) -> None:
+        """Look again at Nodes for which the API server may have changed its mind; nobody else tells of that."""
+        while True:
+            await asyncio.sleep(REFUSAL_LOOK_SECONDS)
+            lapsed = self._refusals.lapse()
+            if lapsed:
+                nodes = [node for node in map(self.nodes.get, self.nodes) if node is not None]
+                self.hooks.mark(node.name for node in nodes if EVERYWHERE in lapsed or node.uid in lapsed)
 
     def take_facts(self, change: NodeChange) -> None:
         """Something was said of a node on the bus."""
@@ -261,10 +275,8 @@ class ClusterParts:
 
     def _take_node(self, change: Change) -> None:
         if isinstance(change, Put | Gone):
-            event = self.nodes.take(change)
-            is_held = event.fate is Fate.CHANGED and self._target is not None and self._target.waits_for(event.name)
-            if not is_held:
-                self._take_event(event)
+            if self._target is None or not self._target.holds(change):
+                self._take_event(self.nodes.take(change))
         elif isinstance(change, Complete):
             self._has_nodes.set()
             self.hooks.inputs.note(Input.NODES)
@@ -318,7 +330,7 @@ class ClusterParts:
     async def _fetch(self, key: Key) -> Snapshot | None:
         if key.producer == KUBERNETES:
             return await fetch_node_info(self._client, key.node)
-        return await fetch_node_feature(self._client, key)
+        return await fetch_node_feature(self._client, key, self._rights)
 
     async def _ask_resyncs(self) -> None:
         """Ask the detector of each new Node to say everything again: what it said before may be of another machine."""

@@ -1,5 +1,6 @@
 """What the API server would not take, remembered so that it is not tried again for a while."""
 
+import heapq
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,8 +10,14 @@ import msgspec
 from nodeworthy.labels import NodeLabels
 from nodeworthy.labels.origins import RejectedKind
 
-REFUSAL_SECONDS = 3600.0
-"""After this it is tried again: an admission policy or an owner may have changed its mind."""
+FIRST_SECONDS = 10.0
+"""How long a refusal counts at first: a webhook that failed for a moment refuses for a moment only."""
+
+GROWTH = 6.0
+"""How much longer it counts each time that it is refused again: five tries in the first hour, one an hour after that."""
+
+MOST_SECONDS = 3600.0
+"""The longest: an admission policy or an owner may have changed its mind."""
 
 MAX_REFUSALS = 10_000
 """More are forgotten, the oldest first; they are then found again at the cost of some requests."""
@@ -29,7 +36,15 @@ class Output(NamedTuple):
 
 class _Refusal(NamedTuple):
     reason: str
+    seconds: float
     until: float
+
+    def counts(self, now: float) -> bool:
+        return now < self.until
+
+    def is_over(self, now: float) -> bool:
+        """Whether it was not refused again for so long that the next time is a first one."""
+        return now >= self.until + self.seconds
 
 
 class Refusals:
@@ -39,16 +54,42 @@ class Refusals:
         self._clock = clock
         self._refused: dict[str, dict[Output, _Refusal]] = {}
         self._order: OrderedDict[tuple[str, Output], None] = OrderedDict()
+        self._ends: list[tuple[float, str, Output, bool]] = []
+        """When refusals end, and, once that was told, when they are over."""
 
     def __len__(self) -> int:
-        return len(self._order)
+        now = self._clock()
+        return sum(refusal.counts(now) for found in self._refused.values() for refusal in found.values())
 
     def add(self, uid: str, output: Output, reason: str) -> None:
         """Note a refusal, of one Node or :data:`EVERYWHERE`."""
-        self._refused.setdefault(uid, {})[output] = _Refusal(reason, self._clock() + REFUSAL_SECONDS)
+        now = self._clock()
+        before = self._refused.get(uid, {}).get(output)
+        if before is not None and before.counts(now):  # found by several at a time
+            return
+        again = before is not None and not before.is_over(now)
+        seconds = min(before.seconds * GROWTH, MOST_SECONDS) if before is not None and again else FIRST_SECONDS
+        self._refused.setdefault(uid, {})[output] = _Refusal(reason, seconds, now + seconds)
         self._order[uid, output] = None
+        heapq.heappush(self._ends, (now + seconds, uid, output, False))
         if len(self._order) > MAX_REFUSALS:
             self._forget(*next(iter(self._order)))
+
+    def lapse(self) -> set[str]:
+        """The uids of Nodes on which something may be tried again since the last call; :data:`EVERYWHERE`: on all."""
+        now = self._clock()
+        lapsed = set()
+        while self._ends and self._ends[0][0] <= now:
+            _, uid, output, is_told = heapq.heappop(self._ends)
+            refusal = self._refused.get(uid, {}).get(output)
+            if refusal is None or refusal.counts(now):
+                continue
+            if not is_told:
+                heapq.heappush(self._ends, (refusal.until + refusal.seconds, uid, output, True))
+                lapsed.add(uid)
+            elif refusal.is_over(now):
+                self._forget(uid, output)
+        return lapsed
 
     def forget(self, uid: str) -> None:
         """The Node is gone."""
@@ -71,9 +112,7 @@ class Refusals:
     def _of(self, uid: str) -> dict[Output, str]:
         now = self._clock()
         refused = self._refused.get(uid, {})
-        for output in [output for output, refusal in refused.items() if refusal.until <= now]:
-            self._forget(uid, output)
-        return {output: refusal.reason for output, refusal in self._refused.get(uid, {}).items()}
+        return {output: refusal.reason for output, refusal in refused.items() if refusal.counts(now)}
 
     def _forget(self, uid: str, output: Output) -> None:
         self._order.pop((uid, output), None)

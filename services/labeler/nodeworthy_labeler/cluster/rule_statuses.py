@@ -4,13 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from nodeworthy.fleet import Fleet, evaluate_rules, kleene
-from nodeworthy.labels import ObjectStatus, object_statuses
+from nodeworthy.labels import ObjectStatus
 from nodeworthy_labeler.cluster.rule_objects import RuleState
-from nodeworthy_labeler.rule_set import RuleSet
-from nodeworthy_labeler.wanting import want
+from nodeworthy_labeler.rule_fates import RuleFate, find_last_error
 
 _MOST_TEXT = 1024
 """Letters of one message: a status is for people, and all of it has to fit into etcd."""
@@ -19,38 +16,10 @@ Status = dict[str, Any]
 """As the API takes it."""
 
 
-class RuleFate(msgspec.Struct, frozen=True):
-    """How one object fares on all nodes."""
-
-    status: ObjectStatus
-    nodes_matched: int
-    """Nodes on which at least one rule of it matches."""
-
-
-def find_rule_fates(fleet: Fleet, rules: RuleSet) -> Mapping[str, RuleFate]:
-    """How each object fares, by its name; objects without rules are missing.
-
-    Raises:
-        UsageError: the rules ask too much of all nodes at once.
-    """
-    results = evaluate_rules(fleet, rules.fleet_chain)
-    nodes = results.nodes()
-    wanted = {id(one): one for one in want(fleet, rules, nodes).values()}.values()
-    groups = [(one.results, one.size) for one in results.groups()]
-    matched: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
-    for place, link in enumerate(rules.chain.rules):
-        before = matched.get(link.giver.name, np.zeros(len(nodes), np.bool_))
-        matched[link.giver.name] = before | (results.outcomes(place) == kleene.TRUE)
-    return {
-        one.name: RuleFate(one, int(matched[one.name].sum())) for one in object_statuses(rules.chain, groups, wanted)
-    }
-
-
 def make_rule_status(state: RuleState, fate: RuleFate | None, now: str) -> Status:
     """The status of an object; ``now`` is RFC 3339, for conditions that are others than those that stand there."""
     before = _read_conditions(state.status)
     status = fate.status if fate is not None else ObjectStatus(state.name)
-    errors = [f"{rule.name}: {rule.reason}" for rule in status.rules if rule.errors and not rule.is_left_out]
     made: Status = {
         "observedGeneration": state.generation,
         "conditions": [_transition(_accepted(state), before, now)],
@@ -63,8 +32,9 @@ def make_rule_status(state: RuleState, fate: RuleFate | None, now: str) -> Statu
     made["rules"] = [_rule_fields(rule) for rule in rest.get("rules", ())]
     if left_out:
         made["leftOut"] = left_out
-    if errors:
-        made["lastError"] = errors[0][:_MOST_TEXT]
+    last_error = find_last_error(status)
+    if last_error:
+        made["lastError"] = last_error[:_MOST_TEXT]
     return made
 
 

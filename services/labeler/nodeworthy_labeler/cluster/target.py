@@ -8,15 +8,16 @@ from collections.abc import Callable
 
 import msgspec
 
+from nodeworthy.kubernetes.reflector import Gone, Put
 from nodeworthy.kubernetes.refusals import KubernetesConflictError
-from nodeworthy.labels import FactsMark, LabelMemory, NodeLabels, Plan, TargetState
+from nodeworthy.labels import FactsMark, LabelMemory, NodeLabels, Plan, TargetState, WantedLabels
 from nodeworthy.labels.origins import RejectedKind
 from nodeworthy.processes import EventLog
 from nodeworthy_labeler.bucket_target import BucketTarget
 from nodeworthy_labeler.cluster.adopting import lost_keys
 from nodeworthy_labeler.cluster.applications import METADATA, STATUS, changes_of, make_application
 from nodeworthy_labeler.cluster.node_objects import NodeObject
-from nodeworthy_labeler.cluster.nodes import ClusterNodes, Fate, NodeEvent
+from nodeworthy_labeler.cluster.nodes import ClusterNodes, NodeEvent
 from nodeworthy_labeler.cluster.refusals import Refusals
 from nodeworthy_labeler.cluster.startup_taints import StartupTaints
 from nodeworthy_labeler.cluster.writing import NodeWriter
@@ -56,9 +57,9 @@ class KubernetesTarget:
         self.conflicts = 0
         """Writes that somebody else was before."""
         self._writing: dict[str, str] = {}
-        """Nodes in work, with the resourceVersion that our last request gave them."""
-        self._told: set[str] = set()
-        """Of these, those of which the watch has told a change."""
+        """Nodes in work, with their uids."""
+        self._held: dict[str, Put] = {}
+        """Of these, what the watch has told last."""
 
     @property
     def written(self) -> int:
@@ -70,24 +71,27 @@ class KubernetesTarget:
         """Writes of Nodes and records that somebody else was before."""
         return self.conflicts + self._bucket.refused
 
-    def waits_for(self, node: str) -> bool:
-        """Whether what the watch tells of a Node may be our own doing: it is looked at when our request is answered."""
-        if node not in self._writing:
+    def holds(self, change: Put | Gone) -> bool:
+        """Whether what the watch tells of a Node may be our own doing: it is read when our request is answered."""
+        if isinstance(change, Gone):
+            self._held.pop(change.key, None)
             return False
-        self._told.add(node)
+        if self._writing.get(change.key) != change.uid:
+            return False
+        self._held[change.key] = change
         return True
 
-    async def read(self, node: str) -> TargetState:
-        """What a Node has, whose it is, and what is remembered of it.
+    async def read(self, node: str, wanted: WantedLabels) -> TargetState:
+        """What a Node has of ours and of what is wanted, whose it is, and what is remembered of it.
 
         Raises:
             PayloadVersionError: a newer program wrote the record; the Node is not to be touched.
         """
-        remembered = await self._bucket.read(node)
+        remembered = await self._bucket.read(node, wanted)
         found = self._nodes.get(node)
         if found is None:
             return msgspec.structs.replace(remembered, labels=_ABSENT, token=_join("", remembered.token))
-        labels = self._refusals.mark(found.uid, found.labels)
+        labels = self._refusals.mark(found.uid, self._nodes.look(node, wanted))
         return msgspec.structs.replace(remembered, labels=labels, token=_join(found.token, remembered.token))
 
     async def carry_out(self, node: str, state: TargetState, plan: Plan, facts: FactsMark) -> bool:
@@ -105,7 +109,7 @@ class KubernetesTarget:
         token, _, record_token = state.token.rpartition(" ")
         if found.token != token:
             return False
-        self._writing[node] = found.resource_version
+        self._writing[node] = found.uid
         try:
             is_as_planned = await self._write(found, state, plan)
         except KubernetesConflictError as error:
@@ -150,7 +154,8 @@ class KubernetesTarget:
 
     async def _write(self, node: NodeObject, state: TargetState, plan: Plan) -> bool:
         """Send what is needed; whether it was done as planned, so that the memory of it may be written."""
-        lost = lost_keys(node, state.memory)
+        whole = self._nodes.get_whole(node.name) if node.has_lost_owners else None
+        lost = lost_keys(whole, state.memory) if whole is not None else {}
         if lost:
             self._note(await self._writer.adopt(node, lost))
             return False
@@ -169,16 +174,14 @@ class KubernetesTarget:
     def _note(self, node: NodeObject) -> NodeObject:
         """Learn from an answer; what it changes is our own doing, and no reason to look at the Node again."""
         self._nodes.learn(node)
-        self._writing[node.name] = node.resource_version
         return self._nodes.get(node.name) or node
 
     def _finish(self, name: str) -> None:
         """Our requests for a Node are answered; if the watch has told more than them, somebody else has changed it."""
-        version = self._writing.pop(name)
-        found = self._nodes.get(name)
-        if name in self._told and found is not None and found.resource_version != version:
-            self._on_node(NodeEvent(name, Fate.CHANGED))
-        self._told.discard(name)
+        del self._writing[name]
+        held = self._held.pop(name, None)
+        if held is not None:
+            self._on_node(self._nodes.take(held))
 
     async def _look_again(self, name: str) -> None:
         latest = await self._writer.read(name)

@@ -51,12 +51,26 @@ class Written(NamedTuple):
 
 
 class NodeWriter:
-    """Writes to Nodes; ``may_send`` is asked just before each request whether it may still be sent."""
+    """Writes to Nodes.
 
-    def __init__(self, client: Client, refusals: Refusals, may_send: Callable[[float], bool]) -> None:
+    Args:
+        client: Sends it.
+        refusals: What was refused is noted there.
+        may_send: Asked just before each request whether it may still be sent.
+        read_node: Reads the answers.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        refusals: Refusals,
+        may_send: Callable[[float], bool],
+        read_node: Callable[[bytes], NodeObject] = read_node,
+    ) -> None:
         self._client = client
         self._refusals = refusals
         self._may_send = may_send
+        self._read_node = read_node
         self.written = 0
         """Requests that changed a Node."""
         self._checked_taints: dict[str, NodeObject] = {}
@@ -72,7 +86,7 @@ class NodeWriter:
             answer = await self._client.request(requests.read(NODES, name, is_metadata=True))
         except KubernetesNotFoundError:
             return None
-        return _decode_node(answer.body, name)
+        return self._decode(answer.body, name)
 
     async def adopt(self, node: NodeObject, keys: Keys) -> NodeObject:
         """Take back keys of ours that nobody is known to own any more; raises what :meth:`apply` raises."""
@@ -213,18 +227,17 @@ class NodeWriter:
     async def _send(self, request: Request, name: str) -> NodeObject:
         answer = await self._client.request(self._guarded(request))
         self.written += 1
-        return _decode_node(answer.body, name)
+        return self._decode(answer.body, name)
+
+    def _decode(self, body: bytes, name: str) -> NodeObject:
+        try:
+            return self._read_node(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+            what = f"Node {name} cannot be read"
+            raise KubernetesContentError(what, why=f"the answer is not what an API server gives: {error}") from error
 
     def _guarded(self, request: Request) -> Request:
         return dataclasses.replace(request, may_send=self._may_send)
-
-
-def _decode_node(body: bytes, name: str) -> NodeObject:
-    try:
-        return read_node(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        what = f"Node {name} cannot be read"
-        raise KubernetesContentError(what, why=f"the answer is not what an API server gives: {error}") from error
 
 
 def _stale(node: NodeObject) -> KubernetesConflictError:

@@ -28,6 +28,7 @@ async def bus(secured: "StartSecured", names: Names) -> "SecuredBus":
         permissions.reader(names),
         permissions.reader(names, "guest", stock_inbox=True),
         permissions.author(names),
+        permissions.operator(names),
         permissions.admin(),
     )
     await ensure_streams(await started.connect_as(labeler), define_streams(names))

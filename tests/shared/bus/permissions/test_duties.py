@@ -17,7 +17,7 @@ from nodeworthy.bus.names import RESOLVER_SERVICE, VALIDATOR_SERVICE, Bucket, En
 from nodeworthy.bus.nodes import NodeChange, NodeReader, PublishedSnapshot, ask_resync
 from nodeworthy.bus.permissions import User
 from nodeworthy.bus.publishing import Publication, PublicationSettings
-from nodeworthy.bus.records import Session
+from nodeworthy.bus.records import RescanRequest, Session
 from nodeworthy.bus.requests import ResolveReply, ResolveRequest, ValidateReply, ValidateRequest
 from nodeworthy.bus.serving import Served, Serving
 from nodeworthy.bus.sets import put_set
@@ -186,6 +186,23 @@ async def test_the_validator_says_what_it_finds_and_the_reader_hears_it(
     async with reader.subscribed(NAMES.all_nodes(Topic.FINDINGS), hear):
         await validator.publish(NAMES.node_subject(Topic.FINDINGS, NODE), payloads.encode(finding))
         await eventually(lambda: heard == [finding])
+
+
+async def test_an_operator_has_one_node_look_afresh_and_no_other_hears_it(
+    bus: "SecuredBus", eventually: "Eventually"
+) -> None:
+    operator, detector = await bus.connect_as(permissions.operator(NAMES)), await bus.connect_as(DETECTOR_USER)
+    heard: list[str] = []
+
+    async def hear(message: Msg) -> None:
+        heard.append(payloads.decode(message.data, RescanRequest).id)
+
+    async with detector.subscribed(NAMES.node_subject(Topic.RESCAN, NODE), hear):
+        for node in ("another", NODE):
+            request = payloads.encode(RescanRequest(id=f"of {node}"))
+            await operator.publish(NAMES.node_subject(Topic.RESCAN, node), request)
+        await eventually(lambda: heard == [f"of {NODE}"])
+    assert not operator.denials.recent
 
 
 async def test_the_resolver_keeps_its_cache(bus: "SecuredBus") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nodeworthy.bus import permissions
-from nodeworthy.bus.names import Bucket, Endpoint, Names
+from nodeworthy.bus.names import Bucket, Endpoint, Names, Topic
 from nodeworthy.bus.permissions import User
 from nodeworthy.bus.sets import put_set
 from nodeworthy.errors import BusDeniedError, BusError
@@ -24,6 +24,7 @@ LABELER = permissions.labeler(NAMES)
 VALIDATOR = permissions.validator(NAMES)
 RESOLVER = permissions.resolver(NAMES)
 READER = permissions.reader(NAMES)
+OPERATOR = permissions.operator(NAMES)
 ADMIN = permissions.admin()
 NODES = NAMES.stream(Bucket.NODES)
 SETS = NAMES.stream(Bucket.SETS)
@@ -41,7 +42,7 @@ async def test_no_answer_to_a_reader_can_be_sent_to_jetstream(bus: "SecuredBus")
 
 
 @pytest.mark.parametrize(
-    "user", [DETECTOR_USER, PROGRAM_USER, LABELER, VALIDATOR, RESOLVER, READER], ids=lambda user: user.name
+    "user", [DETECTOR_USER, PROGRAM_USER, LABELER, VALIDATOR, RESOLVER, READER, OPERATOR], ids=lambda user: user.name
 )
 @pytest.mark.parametrize(
     "subject",
@@ -74,6 +75,8 @@ async def test_nobody_makes_a_consumer_or_changes_a_stream(bus: "SecuredBus", us
         (READER, Bucket.SETS),
         (READER, Bucket.LABELS),
         (READER, Bucket.IMAGES),
+        (OPERATOR, Bucket.NODES),
+        (OPERATOR, Bucket.LABELS),
         (LABELER, Bucket.IMAGES),
     ],
     ids=lambda item: getattr(item, "name", item),
@@ -107,6 +110,13 @@ async def test_a_reader_asks_for_no_attachment_and_an_author_may(bus: "SecuredBu
     assert not isinstance(error.value, BusDeniedError)
 
 
+async def test_a_reader_asks_no_node_to_look_afresh_and_an_operator_asks_for_nothing_else(bus: "SecuredBus") -> None:
+    rescan, resync = (NAMES.node_subject(topic, NODE) for topic in (Topic.RESCAN, Topic.RESYNC))
+    for user, subject in ((READER, rescan), (OPERATOR, resync), (OPERATOR, NAMES.endpoint(Endpoint.ATTACH))):
+        with pytest.raises(BusDeniedError):
+            await (await bus.connect_as(user)).request(subject, b"{}", seconds=30)
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -114,6 +124,7 @@ async def test_a_reader_asks_for_no_attachment_and_an_author_may(bus: "SecuredBu
         permissions.validator,
         permissions.resolver,
         permissions.reader,
+        permissions.operator,
         lambda names: permissions.detector(names, "n1"),
     ],
 )
