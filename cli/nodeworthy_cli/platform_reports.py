@@ -1,11 +1,12 @@
 """What an image offers, held against the platforms that are wanted of it; pure.
 
 At the level of the config: the index claims a platform for each child, and the child's own config says what it was built
-as. Whether the files inside are what the config says is not looked at.
+as. At the level of the content, where somebody looked, also what the programs inside are for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,8 +14,8 @@ from nodeworthy import platforms
 from nodeworthy.images import ImageKnowledge, PlatformImage
 from nodeworthy.platforms import Platform
 
-LEVEL = "config"
-"""How deep it was looked: no layer was read."""
+CONFIG_LEVEL, CONTENT_LEVEL = "config", "content"
+"""How deep it was looked: no layer was read; or the layers of every image whose config is right."""
 
 
 class Standing(StrEnum):
@@ -28,6 +29,13 @@ class Standing(StrEnum):
     """It was not looked at, since nobody wanted it."""
     MISSING = "missing"
     """Of what is wanted: no image is offered for it."""
+
+
+class Content(NamedTuple):
+    """What the programs inside an image say of its platform."""
+
+    standing: Standing
+    reason: str = ""
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -60,14 +68,26 @@ class ImageReport(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
     named_by: tuple[str, ...] = ()
     """Lines of a Containerfile, as ``Containerfile:3``."""
-    level: str = LEVEL
+    level: str = CONFIG_LEVEL
 
 
 def make_report(
-    name: str, knowledge: ImageKnowledge, wanted: Sequence[Platform], named_by: Sequence[str] = ()
+    name: str,
+    knowledge: ImageKnowledge,
+    wanted: Sequence[Platform],
+    named_by: Sequence[str] = (),
+    contents: Mapping[str, Content] | None = None,
 ) -> ImageReport:
-    """The report on one reference; without wanted platforms every image of it must be what it says."""
-    offers = tuple(map(_offer, knowledge.images))
+    """The report on one reference; without wanted platforms every image of it must be what it says.
+
+    Args:
+        name: the reference as it was given.
+        knowledge: what a registry said of it.
+        wanted: the platforms that are asked for.
+        named_by: lines of a Containerfile.
+        contents: what the programs inside say, by the digest of the image; ``None``: nobody looked.
+    """
+    offers = tuple(_offer(image, (contents or {}).get(image.digest)) for image in knowledge.images)
     asked = tuple(_hold(platform, knowledge.images, offers) for platform in wanted)
     standings = [one.standing for one in (asked or offers)]
     return ImageReport(
@@ -78,7 +98,19 @@ def make_report(
         wanted=asked,
         notices=knowledge.notices,
         named_by=tuple(named_by),
+        level=CONFIG_LEVEL if contents is None else CONTENT_LEVEL,
     )
+
+
+def images_to_look_at(knowledge: ImageKnowledge, wanted: Sequence[Platform]) -> tuple[PlatformImage, ...]:
+    """The images whose content decides: the wanted ones of which the config is right, each digest once."""
+    found = {
+        image.digest: image
+        for image in knowledge.images
+        if _offer(image).standing is Standing.AGREES
+        and (not wanted or any(platforms.covers(one, image.claimed or image.configured) for one in wanted))  # type: ignore[arg-type] # it agrees, so one of them is there
+    }
+    return tuple(found.values())
 
 
 def _combine(standings: Sequence[Standing]) -> str:
@@ -88,7 +120,7 @@ def _combine(standings: Sequence[Standing]) -> str:
     return "yes" if is_known else "unknown"
 
 
-def _offer(image: PlatformImage) -> Offer:
+def _offer(image: PlatformImage, content: Content | None = None) -> Offer:
     claimed, configured = image.claimed, image.configured
     platform = claimed or configured
     name = str(platform) if platform else ""
@@ -97,7 +129,7 @@ def _offer(image: PlatformImage) -> Offer:
             name, image.digest, Standing.CONTRADICTS, f"the index says {claimed}, the image's config {configured}"
         )
     if configured:
-        return Offer(name, image.digest, Standing.AGREES)
+        return Offer(name, image.digest, *(content or (Standing.AGREES,)))
     if image.search is None and not image.notices:
         return Offer(name, image.digest, Standing.UNREAD)
     return Offer(name, image.digest, Standing.UNKNOWN, "; ".join(image.notices) or "it says no platform")

@@ -42,6 +42,12 @@ _COLORS = {"yes": "green", "no": "red", "unknown": "yellow"}
 @click.option(
     "--build-arg", "arguments", multiple=True, metavar="NAME=VALUE", help="A build argument of the Containerfile."
 )
+@click.option(
+    "--content",
+    "with_content",
+    is_flag=True,
+    help="Also read the layers: the programs inside must be for the platform that the image says.",
+)
 @format_option
 @registry_options
 @login_options
@@ -53,6 +59,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
     required: tuple[str, ...],
     containerfile: str | None,
     arguments: tuple[str, ...],
+    with_content: bool,
     output: str,
     registry_config: Path | None,
     ca_file: Path | None,
@@ -62,7 +69,8 @@ def command(  # noqa: PLR0913 # one parameter for each option
     """What platforms images offer, and whether each image is what its platform says.
 
     IMAGE is written as for check. A platform is wanted by its own name: linux/arm64 is not served by linux/arm/v7. It is
-    looked at index and image config; layers are not read. The images of a Containerfile are wanted for the required
+    looked at index and image config, and with --content at the program that the image starts, a script's interpreter, or
+    else all programs in it; that downloads it. The images of a Containerfile are wanted for the required
     platforms, and without any for this machine's, as a build would pull them; of all stages, COPY --from and RUN --mount
     included.
 
@@ -81,7 +89,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
         raise errors.UsageError("no image is named", todo="name an image, or add --containerfile FILE")
     access = make_access(registry_config, ca_file, timeout, plain_http=plain_http)
     access = with_login(access, read_references([one.image for one in questions]), files=[containerfile])
-    answers = asyncio.run(ask_platforms(questions, access))
+    answers = asyncio.run(ask_platforms(questions, access, with_content=with_content))
     reports = [answer for answer in answers if isinstance(answer, ImageReport)]
     _print(reports, output, single=len(images) == 1 and containerfile is None)
     if not questions and not problems:
@@ -168,6 +176,6 @@ def _print_report(report: ImageReport) -> None:
         (offer.platform or "-", offer.standing.value, offer.digest, "" if report.wanted else offer.reason)
         for offer in report.offers
     ]
-    print_table(("PLATFORM", "CONFIG", "DIGEST", ""), rows, indent="  ")
+    print_table(("PLATFORM", report.level.upper(), "DIGEST", ""), rows, indent="  ")
     for notice in report.notices:
         click.echo(f"note: {printable(notice)}")

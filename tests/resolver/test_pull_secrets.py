@@ -12,6 +12,7 @@ from yarl import URL
 
 from nodeworthy.kubernetes.access import Access
 from nodeworthy.kubernetes.client import Client
+from nodeworthy_resolver import pull_secrets
 from nodeworthy_resolver.oci.registry.credential import Credential
 from nodeworthy_resolver.pull_secrets import LIFETIME, RETRY, PullSecrets
 
@@ -112,6 +113,25 @@ async def test_a_secret_that_cannot_be_read_harms_itself_alone_and_is_told_witho
     assert await PullSecrets(client, ("team",), clock).find("quay.io", "a/b") == Credential("team", "secret")
     assert [record.message for record in caplog.records] == ["resolver.pull_secret_passed_over"] * 2
     assert "hunter2" not in caplog.text
+
+
+async def test_what_is_kept_of_a_namespace_is_bounded_and_the_first_secrets_count(
+    cluster: Cluster, client: Client, clock: "Clock", caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pull_secrets, "MAX_BYTES", 500)
+    cluster.add_auths("team", "first", **{"quay.io": "team"})
+    cluster.add("team", "large", json.dumps({"auths": auths(**{"ghcr.io": "x" * 1000})}).encode())
+    cluster.add_auths("team", "last", **{"docker.example": "team"})
+    secrets = PullSecrets(client, ("team",), clock)
+    assert await secrets.find("quay.io", "a/b") == Credential("team", "secret")
+    assert await secrets.find("ghcr.io", "a/b") is None
+    assert await secrets.find("docker.example", "a/b") is None
+    assert [record.message for record in caplog.records] == ["resolver.pull_secrets_cut"]
+
+
+async def test_a_secret_names_no_program_that_is_run(cluster: Cluster, client: Client, clock: "Clock") -> None:
+    cluster.add("team", "helper", json.dumps({"credsStore": "any", "credHelpers": {"quay.io": "any"}}).encode())
+    assert await PullSecrets(client, ("team",), clock).find("quay.io", "a/b") is None
 
 
 async def test_secrets_are_read_again_after_a_while_and_kept_while_the_cluster_is_away(

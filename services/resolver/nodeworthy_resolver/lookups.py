@@ -19,12 +19,15 @@ from nodeworthy_resolver.cache import ImageCache, Kept
 from nodeworthy_resolver.flights import Flights
 from nodeworthy_resolver.metrics import CacheResult, Metrics
 from nodeworthy_resolver.oci import Reference
-from nodeworthy_resolver.oci.concurrency import run_pair
+from nodeworthy_resolver.oci.concurrency import run_pair, run_three
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.registry import RegistryClient
 from nodeworthy_resolver.searches import Searches
 from nodeworthy_resolver.settings import Settings
 from nodeworthy_resolver.turns import TurnOverError, turn
+
+MAX_REMEMBERED = 4096
+"""Tags whose last digest is remembered, to read all that is kept of an image at once: a megabyte."""
 
 
 class Question(NamedTuple):
@@ -58,6 +61,8 @@ class Lookups:
         self._flights = flights
         self._settings = settings
         self._callers = Admission(settings.bounds.requests_per_registry)
+        self.remembered: dict[str, Digest] = {}
+        """What tags named last: a guess at what they name now."""
 
     async def answer(self, question: Question) -> ResolveReply:
         """What is known of an image.
@@ -74,28 +79,49 @@ class Lookups:
         if question.is_fresh:
             return await self._look(question)
         asked = f"{question.reference} for {', '.join(map(str, question.platforms or ())) or 'all'}"
-        async with turn(self._resources.store, asked) as mine:
+        seconds, clock = self._settings.lifetimes.failure, self._resources.clock
+        async with turn(self._resources.store, asked, failure_seconds=seconds, clock=clock) as mine:
             try:
                 return await self._look(question, mine.begin)
-            except TurnOverError:
+            except TurnOverError as over:
+                if over.failure is not None:
+                    raise over.failure from None
                 return await self._look(question)
 
     async def _look(self, question: Question, before: Callable[[], Awaitable[None]] | None = None) -> ResolveReply:
         resources = self._resources
         with AskedStore(question.reference, resources.client, resources.admission, before) as store:
-            lookup = Lookup(question, store, resources, self._settings)
+            name = str(question.reference)
+            lookup = Lookup(question, store, resources, self._settings, self.remembered.get(name))
             try:
-                return disclosure.fit(await lookup.run(), self._settings.bounds.reply_bytes)
+                reply = disclosure.fit(await lookup.run(), self._settings.bounds.reply_bytes)
             except RegistryError as error:
                 resources.metrics.registry_errors.labels(type(error).__name__).inc()
                 raise
+            self._remember(name, Digest(reply.knowledge.digest))
+            return reply
+
+    def _remember(self, name: str, digest: Digest) -> None:
+        if name not in self.remembered and len(self.remembered) >= MAX_REMEMBERED:
+            self.remembered.pop(next(iter(self.remembered)))
+        self.remembered[name] = digest
 
 
 class Lookup:
     """One question on its way."""
 
-    def __init__(self, question: Question, store: AskedStore, resources: Resources, settings: Settings) -> None:
+    def __init__(
+        self,
+        question: Question,
+        store: AskedStore,
+        resources: Resources,
+        settings: Settings,
+        expected: Digest | None = None,
+    ) -> None:
+        """``expected`` is the digest that the tag will probably have: what is kept of it is read beside the tag."""
         self._question = question
+        self._expected = expected
+        self._images: dict[Digest, Kept[ImageRecord]] = {}
         self._store = store
         self._resources = resources
         self._lifetimes = settings.lifetimes
@@ -112,12 +138,16 @@ class Lookup:
 
     async def run(self) -> ResolveReply:
         """The answer."""
-        reference = self._question.reference
+        reference, cache = self._question.reference, self._resources.cache
         looked = int(self._resources.clock())
-        if reference.digest is None:
-            digest, looked = await self._find_digest(reference)
-        else:
+        if reference.digest is not None:
             digest = reference.digest
+        elif self._expected is not None:
+            (digest, looked), self._images[self._expected], _ = await run_three(
+                self._find_digest(reference), cache.read_image(self._expected), self._searches.prepare(self._expected)
+            )
+        else:
+            digest, looked = await self._find_digest(reference)
         knowledge = await self._find_knowledge(digest)
         if self._moved_from is not None:
             await self._tell_move(self._moved_from, knowledge, looked)
@@ -174,7 +204,7 @@ class Lookup:
         return Digest(record.digest), record.looked
 
     async def _find_knowledge(self, digest: Digest) -> ImageKnowledge:
-        kept, _ = await run_pair(self._resources.cache.read_image(digest), self._searches.prepare(digest))
+        kept = self._images.get(digest) or await self._read(digest)
         known = kept.record.knowledge if kept.record else None
         wanted, search = self._question.platforms, self._searches.search
         if known is None:
@@ -191,6 +221,11 @@ class Lookup:
             record = ImageRecord(knowledge=lasting, looked=int(self._resources.clock()))
             await self._resources.cache.write(kept, record, seconds=None)
         return knowledge
+
+    async def _read(self, digest: Digest) -> Kept[ImageRecord]:
+        """What the cache holds of a digest, and of what is attached to it."""
+        kept, _ = await run_pair(self._resources.cache.read_image(digest), self._searches.prepare(digest))
+        return kept
 
     async def _check_presence(self, digest: Digest) -> None:
         """See that the repository has the digest: the bytes are known, perhaps from another one."""

@@ -28,7 +28,11 @@ LIFETIME = 300.0
 RETRY = 30.0
 """Seconds until they are asked for again after a failure; meanwhile those that were read before count."""
 MAX_SECRETS = 1000
-"""Of one namespace; more are passed over, and told."""
+"""Of one namespace and type; more are passed over, and told."""
+MAX_BYTES = 8 * 1024 * 1024
+"""Of their contents together: thousands of logins. Whoever may write secrets there must not fill the resolver's memory."""
+_PAGE = 20
+"""Secrets of one page: Kubernetes bounds each to a megabyte."""
 
 _SOURCE = "a pull secret of the cluster"
 
@@ -95,14 +99,19 @@ class PullSecrets:
         what = f"the pull secrets of namespace {namespace} cannot be read"
         path = SECRETS.path(namespace=namespace)
         found: list[DockerConfig] = []
-        async for page in self._client.pages(Request("GET", path, what, {"fieldSelector": f"type={kind}"})):
+        seen = size = 0
+        request = Request("GET", path, what, {"fieldSelector": f"type={kind}"})
+        async for page in self._client.pages(request, size=_PAGE):
             for item in page.items or ():
-                if len(found) >= MAX_SECRETS:
-                    _LOG.warning("resolver.pull_secrets_cut", about=namespace, namespace=namespace, most=MAX_SECRETS)
-                    return found
                 secret = decode_object(item, _Secret, what)
+                content = (secret.data or {}).get(key, b"")
+                seen, size = seen + 1, size + len(content)
+                if seen > MAX_SECRETS or size > MAX_BYTES:
+                    said = {"most": MAX_SECRETS, "most_bytes": MAX_BYTES}
+                    _LOG.warning("resolver.pull_secrets_cut", about=namespace, namespace=namespace, **said)
+                    return found
                 try:
-                    found.append(parse((secret.data or {}).get(key, b""), _SOURCE))
+                    found.append(parse(content, _SOURCE))
                 except UsageError as error:
                     name = secret.metadata.name
                     _LOG.warning(

@@ -1,6 +1,7 @@
 """What the resolvers keep for each other in bucket ``images``, beside the records that the bus names."""
 
 from nodeworthy.bus.records import Message
+from nodeworthy.bus.requests import ErrorReply
 from nodeworthy.images import ArtifactSearch
 
 
@@ -23,3 +24,7 @@ class TurnRecord(Message, frozen=True, kw_only=True):
 
     question: str
     is_over: bool = False
+    failure: ErrorReply | None = None
+    """What the registry said in the place of an image; for a moment nobody needs to ask it for the same words."""
+    looked: int = 0
+    """Unix time in seconds of the failure."""

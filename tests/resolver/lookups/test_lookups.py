@@ -16,6 +16,7 @@ from nodeworthy.bus.requests import ResolveRequest
 from nodeworthy.bus.store import Store
 from nodeworthy.errors import BusBusyError, ImageNotFoundError, InvalidReferenceError, RegistryBusyError, UsageError
 from nodeworthy.platforms import Platform
+from nodeworthy_resolver import lookups
 from nodeworthy_resolver.cache import search_key
 from nodeworthy_resolver.lookups import parse_question
 from nodeworthy_resolver.oci.digests import fallback_tag
@@ -68,6 +69,18 @@ async def test_a_moved_tag_gives_a_new_answer_when_its_time_is_over(
     assert (await replica(faulty.name)).knowledge.digest == before.knowledge.digest
     clock.now += 2
     assert (await replica(faulty.name)).knowledge.digest == moved.digest
+
+
+async def test_of_the_tags_that_were_asked_so_many_are_remembered_and_all_are_answered(
+    replica: "Replica", faulty: "FaultyRegistry", build: "Builder", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookups, "MAX_REMEMBERED", 2)
+    for platform in ("linux/amd64", "linux/arm64", "linux/s390x"):
+        faulty.tags[platform[6:]] = build.image(platform)
+    for _ in range(2):
+        for tag, image in faulty.tags.items():
+            assert (await replica(f"{faulty.host}/team/app:{tag}")).knowledge.digest == image.digest
+    assert len(replica.lookups.remembered) == 2
 
 
 @pytest.mark.usefixtures("declared")

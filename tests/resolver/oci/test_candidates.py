@@ -20,7 +20,7 @@ def entry(name: str, artifact_type: str | None = TYPE, created: str = "") -> Des
 def opened(name: str, created: str) -> Opened:
     said = {CREATED: created} if created else {}
     manifest = Manifest(media_type="", config=CONFIG, layers=(), subject=None, artifact_type=TYPE, annotations=said)
-    return Opened(compute(name.encode()), manifest)
+    return Opened.of(compute(name.encode()), manifest)
 
 
 def test_a_digest_that_is_listed_twice_is_opened_once() -> None:

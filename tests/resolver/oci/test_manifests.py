@@ -1,5 +1,6 @@
 import base64
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -189,6 +190,26 @@ def test_any_json_is_parsed_or_refused_in_words(document: Any, served: str) -> N
     except RegistryContentError as error:
         why = error.why
     assert why or isinstance(found, Manifest | Index)
+
+
+def test_the_kind_of_a_document_is_told_without_making_objects_of_all_that_it_holds() -> None:
+    data = b'{"layers": [' + b"[]," * 1_300_000 + b"[]]}"  # each would be an object of 64 bytes
+    tracemalloc.start()
+    assert media_type_of(data, "", "image") == IMAGE_MANIFEST
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def test_what_a_descriptor_carries_and_is_no_content_is_not_kept() -> None:
+    found = parse_manifest(dump({"config": ENTRY | {"data": [[]] * 1000}, "layers": []}), IMAGE_MANIFEST, "image")
+    assert isinstance(found, Manifest)
+    assert found.config.data is None
+
+
+def test_a_manifest_has_so_many_layers_at_most() -> None:
+    with pytest.raises(RegistryContentError, match="more than 10000 layers"):
+        parse_manifest(dump({"config": ENTRY, "layers": [ENTRY] * 10_001}), IMAGE_MANIFEST, "image")
 
 
 def embed(content: bytes, **changes: Any) -> Descriptor:

@@ -54,6 +54,8 @@ class RegistryAccess:
     """Seconds for one request from connecting to the last byte: what a slow link needs for 8 MiB at 300 kB/s."""
     operation_timeout: float = 60.0
     """Seconds for everything that one store is asked, retries and waiting included; the reference client's own limit."""
+    download_timeout: float = 3600.0
+    """Seconds for one layer, which may have gigabytes. No byte for ``request_timeout`` ends it sooner."""
     attempts: int = 4
     """How often a request is sent at most, where sending it again is safe."""
     longest_wait: float = 20.0

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Self
 
 from nodeworthy_resolver.oci import digests, manifests
 from nodeworthy_resolver.oci.digests import Digest
@@ -20,6 +21,11 @@ CREATED = "org.opencontainers.image.created"
 
 MAX_OPENED = 64
 """Entries that are opened for one subject: far above what one image has, and a bound on what a hostile list can cost."""
+
+MAX_TYPES = 20
+"""Other types that are named; what is left of a longer list is counted."""
+_MAX_CREATED = 100
+"""Characters; a date has about 30."""
 
 _CONFIG_TYPES = {"application/vnd.unknown.config.v1+json", manifests.EMPTY, *manifests.CONFIG_TYPES}
 """What stands as artifactType in lists whose writer took the config's type for it (cosign, go-containerregistry)."""
@@ -39,12 +45,17 @@ class Opened:
     """A manifest that proved to be of the wanted type and to refer to the subject."""
 
     digest: Digest
-    manifest: Manifest
+    created: str = ""
+    """When its maker says that it was made; empty when missing."""
+    layer: Descriptor | None = None
+    """The first."""
+    layers: int = 0
 
-    @property
-    def created(self) -> str:
-        """When its maker says that it was made; empty when missing."""
-        return self.manifest.annotations.get(CREATED, "")
+    @classmethod
+    def of(cls, digest: Digest, manifest: Manifest) -> Self:
+        """What is needed of the manifest: many are open at once, and strangers may have made them large."""
+        created = manifest.annotations.get(CREATED, "")[:_MAX_CREATED]
+        return cls(digest, created, manifest.layers[0] if manifest.layers else None, len(manifest.layers))
 
 
 def is_candidate(entry: Descriptor, artifact_type: str) -> bool:
@@ -58,9 +69,10 @@ def select(entries: Iterable[Descriptor], artifact_type: str) -> tuple[tuple[Des
     unique = {entry.digest: entry for entry in entries}
     wanted = [entry for entry in unique.values() if is_candidate(entry, artifact_type)]
     others = Counter(entry.artifact_type for entry in unique.values() if not is_candidate(entry, artifact_type))
-    notices = [
-        f"{count} of type {printable(name or '')} passed over" for name, count in sorted(others.items(), key=str)
-    ]
+    named = sorted(others.items(), key=str)
+    notices = [f"{count} of type {printable(name or '')} passed over" for name, count in named[:MAX_TYPES]]
+    if unnamed := sum(count for _, count in named[MAX_TYPES:]):
+        notices.append(f"{unnamed} of more types passed over")
     # What says its type comes before what says nothing: a bound on opened entries must not hide it.
     wanted.sort(key=lambda entry: (entry.artifact_type == artifact_type, _claimed_moment(entry)), reverse=True)
     if len(wanted) > MAX_OPENED:

@@ -1,7 +1,7 @@
 """The images that an index lists, and which of them given platforms take."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nodeworthy import platforms
 from nodeworthy.errors import ImageNotFoundError, RegistryContentError
@@ -22,6 +22,13 @@ from nodeworthy_resolver.oci.store import Content, ContentStore
 MAX_DEPTH = 3
 """Indexes inside indexes; the specification allows them, engines follow them, nobody is known to nest twice."""
 
+MAX_INNER = 64
+"""Indexes inside one index that are read, each once: who lists them by the thousand wants us to be busy."""
+MAX_SILENT = 256
+"""Children without a claim whose configs are read to choose among them; each costs two requests."""
+MAX_NOTICES = 20
+"""Entries that are no images and are named; the rest is counted."""
+
 _ATTESTATION = ("vnd.docker.reference.type", "attestation-manifest")
 """How BuildKit marks what it puts beside the images; its platform is unknown/unknown."""
 _UNKNOWN = "unknown"
@@ -35,41 +42,57 @@ class Child:
     claimed: Platform | None
 
 
-async def list_children(
-    store: ContentStore, index: Index, source: str, depth: int = 1
-) -> tuple[tuple[Child, ...], tuple[str, ...]]:
+@dataclass
+class _Listed:
+    """What was found so far."""
+
+    images: list[Child] = field(default_factory=list)
+    others: list[Descriptor] = field(default_factory=list)
+    """Entries that are no images."""
+    inner: set[str] = field(default_factory=set)
+    """Digests of the indexes inside that were read; one that is listed again has nothing new."""
+
+
+async def list_children(store: ContentStore, index: Index, source: str) -> tuple[tuple[Child, ...], tuple[str, ...]]:
     """The images of an index and of the indexes in it, in order, and notices of entries that are none.
 
     What BuildKit attests about the images (platform unknown/unknown) is left out without a word: it stands in most indexes.
 
     Raises:
-        NodeworthyError: an inner index cannot be read, or they are nested too deep.
+        NodeworthyError: an inner index cannot be read, there are too many, or they are nested too deep.
     """
-    found: list[Child] = []
-    notices: list[str] = []
+    listed = _Listed()
+    await _list(store, index, source, listed, 1)
+    notices = [_describe_other(entry) for entry in listed.others[:MAX_NOTICES]]
+    if more := len(listed.others) - len(notices):
+        notices.append(f"{more} more entries are no images")
+    return tuple(listed.images), tuple(notices)
+
+
+async def _list(store: ContentStore, index: Index, source: str, listed: _Listed, depth: int) -> None:
     for entry in index.manifests:
         if _is_attestation(entry):
             continue
         if entry.media_type in MANIFEST_TYPES:
-            found.append(Child(entry, manifests.claimed_platform(entry)))
-        elif entry.media_type in INDEX_TYPES:
-            inner, more = await _list_inner(store, entry, source, depth)
-            found += inner
-            notices += more
-        else:
-            notices.append(
-                f"{digests.short(entry.digest)} of type {candidates.printable(entry.media_type or 'unknown')} is no image"
-            )
-    if len(found) > manifests.MAX_ENTRIES:
+            listed.images.append(Child(entry, manifests.claimed_platform(entry)))
+        elif entry.media_type not in INDEX_TYPES:
+            listed.others.append(entry)
+        elif entry.digest not in listed.inner:
+            listed.inner.add(entry.digest)
+            await _list_inner(store, entry, source, listed, depth)
+    if len(listed.images) + len(listed.others) > manifests.MAX_ENTRIES:
         raise RegistryContentError(
             f"{source} is too large", why=f"it lists more than {manifests.MAX_ENTRIES} manifests"
         )
-    return tuple(found), tuple(notices)
 
 
-async def _list_inner(
-    store: ContentStore, entry: Descriptor, source: str, depth: int
-) -> tuple[tuple[Child, ...], tuple[str, ...]]:
+def _describe_other(entry: Descriptor) -> str:
+    return f"{digests.short(entry.digest)} of type {candidates.printable(entry.media_type or 'unknown')} is no image"
+
+
+async def _list_inner(store: ContentStore, entry: Descriptor, source: str, listed: _Listed, depth: int) -> None:
+    if len(listed.inner) > MAX_INNER:
+        raise RegistryContentError(f"{source} is too large", why=f"it lists more than {MAX_INNER} indexes")
     if depth >= MAX_DEPTH:
         raise RegistryContentError(f"{source} cannot be read", why=f"it nests indexes more than {MAX_DEPTH} deep")
     content = await store.read_manifest(manifests.digest_of(entry))
@@ -79,7 +102,7 @@ async def _list_inner(
         raise RegistryContentError(
             f"{source} cannot be read", why=f"it lists {content.digest} as an index, and it is none"
         )
-    return await list_children(store, inner, name, depth + 1)
+    await _list(store, inner, name, listed, depth + 1)
 
 
 def _is_attestation(entry: Descriptor) -> bool:
@@ -99,7 +122,7 @@ async def choose_children(
     Raises:
         NodeworthyError: the config of a child without a claim cannot be read.
     """
-    silent = [child for child in children if child.claimed is None]
+    silent = [child for child in children if child.claimed is None][:MAX_SILENT]
     answers = await concurrency.run_all(_read_platform(store, child) for child in silent)
     asked = dict(zip([child.descriptor.digest for child in silent], answers, strict=True))
     offers = [

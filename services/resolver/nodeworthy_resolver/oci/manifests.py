@@ -35,7 +35,7 @@ MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 MAX_CONFIG_BYTES = 8 * 1024 * 1024
 """Image configs with a long history and many labels stay far below."""
 MAX_ENTRIES = 10_000
-"""Entries of one index; 4 MiB hold about that many."""
+"""Entries of one index, and layers of one manifest; 4 MiB hold about that many."""
 
 EMPTY_DATA = b"{}"
 """The content of an empty config (manifest.md, "Guidance for an Empty Descriptor")."""
@@ -107,16 +107,20 @@ class _Document(msgspec.Struct, rename="camel"):
     artifact_type: str | None = None
     config: Descriptor | None = None
     layers: list[Descriptor] | None = None
-    manifests: list[Descriptor] | None = None
+    manifests: list[Descriptor] | msgspec.UnsetType | None = msgspec.UNSET
     subject: Descriptor | None = None
     annotations: dict[str, str] | None = None
 
 
 class _Shape(msgspec.Struct, rename="camel"):
     media_type: str | None = None
-    config: Any = None
-    layers: Any = None
-    manifests: Any = None
+    config: msgspec.Raw = msgspec.Raw()
+    layers: msgspec.Raw = msgspec.Raw()
+    manifests: msgspec.Raw = msgspec.Raw()
+
+    def has(self, *fields: msgspec.Raw) -> bool:
+        """Whether at least one of these fields says something."""
+        return any(bytes(field) not in {b"", b"null"} for field in fields)
 
 
 class _ConfigSection(msgspec.Struct):
@@ -155,15 +159,19 @@ def media_type_of(data: bytes, served: str, source: str) -> str:
     shape = _decode(data, _Shape, source)
     served = served.partition(";")[0].strip().lower()
     said = shape.media_type or ""
-    is_manifest = shape.layers is not None or shape.config is not None
-    if shape.manifests is not None and is_manifest:
+    is_manifest, is_index = shape.has(shape.layers, shape.config), shape.has(shape.manifests)
+    if is_index and is_manifest:
         raise RegistryContentError(
             f"{source} is ambiguous", why="it has the fields of a manifest and those of an index"
         )
     if served in _NO_TYPES:
-        return said or (IMAGE_MANIFEST if is_manifest else IMAGE_INDEX if shape.manifests is not None else "")
+        return said or (IMAGE_MANIFEST if is_manifest else IMAGE_INDEX if is_index else "")
+    if (served in INDEX_TYPES and is_manifest) or (served in MANIFEST_TYPES and is_index):
+        raise RegistryContentError(f"{source} is ambiguous", why=f"it is served as {served} and has other fields")
     if said and said != served:
-        raise RegistryContentError(f"{source} is ambiguous", why=f"it is served as {served} and calls itself {said}")
+        raise RegistryContentError(
+            f"{source} is ambiguous", why=f"it is served as {served[:100]!r} and calls itself {said[:100]!r}"
+        )
     return served
 
 
@@ -196,6 +204,8 @@ def _advise_type(media_type: str) -> str:
 
 def _parse_index(data: bytes, media_type: str, source: str) -> Index:
     document = _decode(data, _Document, source)
+    if document.manifests is msgspec.UNSET:
+        raise RegistryContentError(f"{source} cannot be read", why="an index lists manifests, and it has no list")
     # cuelabs' registry writes null where nothing is listed.
     entries = tuple(document.manifests or ())
     if len(entries) > MAX_ENTRIES:
@@ -213,6 +223,8 @@ def _parse_image(data: bytes, media_type: str, source: str) -> Manifest:
     document = _decode(data, _Document, source)
     if document.config is None:
         raise RegistryContentError(f"{source} cannot be read", why="a manifest needs a config, and it has none")
+    if len(document.layers or ()) > MAX_ENTRIES:
+        raise RegistryContentError(f"{source} is too large", why=f"it lists more than {MAX_ENTRIES} layers")
     return Manifest(
         media_type=media_type,
         config=_checked(document.config, source),
@@ -225,7 +237,9 @@ def _parse_image(data: bytes, media_type: str, source: str) -> Manifest:
 
 def _checked(descriptor: Descriptor, source: str) -> Descriptor:
     if digests.parse_digest(descriptor.digest) is None:
-        raise RegistryContentError(f"{source} cannot be read", why=f"{descriptor.digest!r} in it is not a digest")
+        raise RegistryContentError(f"{source} cannot be read", why=f"{descriptor.digest[:200]!r} in it is not a digest")
+    if descriptor.data is not None and not isinstance(descriptor.data, str):
+        return msgspec.structs.replace(descriptor, data=None)  # whatever it is, it would only take memory
     return descriptor
 
 

@@ -283,10 +283,13 @@ def _split_port(host: str) -> tuple[str, str | None]:
 def _check_ipv6(text: str, name: str) -> None:
     import ipaddress
 
+    why = f"{name!r} is not an IPv6 address in brackets"
+    if not name.endswith("]") or "%" in name:  # the name of an interface means something on one machine only
+        raise InvalidReferenceError(text, why)
     try:
-        ipaddress.IPv6Address(name.strip("[]"))
+        ipaddress.IPv6Address(name[1:-1])
     except ValueError as error:
-        raise InvalidReferenceError(text, f"{name!r} is not an IPv6 address in brackets") from error
+        raise InvalidReferenceError(text, why) from error
 
 
 def _check_repository(text: str, repository: str) -> None:

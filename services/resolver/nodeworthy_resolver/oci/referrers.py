@@ -90,7 +90,7 @@ async def _open(store: ContentStore, entry: Descriptor, subject: Digest, notices
     if manifest.subject is None or manifest.subject.digest != subject:
         notices.append(f"{name} is listed as a referrer of {digests.short(subject)} and does not refer to it")
         return None
-    return Opened(content.digest, manifest)
+    return Opened.of(content.digest, manifest)
 
 
 async def _read(store: ContentStore, best: Opened, subject: Digest, notices: list[str]) -> Artifact:
@@ -99,14 +99,14 @@ async def _read(store: ContentStore, best: Opened, subject: Digest, notices: lis
     ``oras attach IMAGE FILE`` without a type for the file gives the layer the type of an archive and the file's own bytes.
     """
     name = digests.short(best.digest)
-    if not best.manifest.layers:
+    layer = best.layer
+    if layer is None:
         raise ArtifactError(
             f"artifact {best.digest} cannot be used", why="it has no layer", todo="attach the specification again"
         )
-    layer = best.manifest.layers[0]
     _check_packed(best, layer)
-    if len(best.manifest.layers) > 1:
-        notices.append(f"{name} has {len(best.manifest.layers)} layers; only the first was read")
+    if best.layers > 1:
+        notices.append(f"{name} has {best.layers} layers; only the first was read")
     if layer.media_type != SPEC_MEDIA_TYPE:
         notices.append(f"the layer of {name} has the type {layer.media_type[:100]!r} instead of {SPEC_MEDIA_TYPE}")
     data = manifests.embedded(layer)

@@ -4,9 +4,10 @@ Implemented by :mod:`nodeworthy_resolver.oci.registry`, :mod:`nodeworthy_resolve
 :mod:`nodeworthy_resolver.oci.archive`; a store is bound to one repository, folder or file.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.manifests import Descriptor
@@ -74,6 +75,36 @@ class ContentStore(Protocol):
 
     async def list_referrers(self, subject: Digest, artifact_type: str) -> Listing:
         """What claims to refer to ``subject``; other types than the one looked for may be left out."""
+        ...
+
+
+class BlobSink(Protocol):
+    """Takes a large blob piece by piece. It may begin again, when a connection broke or another host is asked."""
+
+    def begin(self) -> None:
+        """What comes now are the blob's bytes from its first one on."""
+        ...
+
+    async def take(self, piece: bytes) -> None:
+        """The next bytes; whoever gives them waits until there is room for more."""
+        ...
+
+
+@runtime_checkable
+class StreamingStore(ContentStore, Protocol):
+    """A repository whose large blobs come over a network."""
+
+    async def stream_blob(self, descriptor: Descriptor, sink: BlobSink) -> None:
+        """Give a blob to a sink. Not verified: whoever takes the bytes holds them against the digest."""
+        ...
+
+
+@runtime_checkable
+class LocalStore(ContentStore, Protocol):
+    """A folder or file whose large blobs lie on a disk."""
+
+    def blob_pieces(self, descriptor: Descriptor) -> Iterator[bytes]:
+        """A blob, piece by piece. Not verified: whoever takes the bytes holds them against the digest."""
         ...
 
 

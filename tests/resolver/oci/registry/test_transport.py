@@ -2,13 +2,12 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
+from tests.resolver.raw_servers import listen
 from yarl import URL
 
 from nodeworthy.errors import (
@@ -28,23 +27,6 @@ from nodeworthy_resolver.oci.store import Content
 
 if TYPE_CHECKING:
     from tests.resolver.conftest import Builder, FaultyRegistry, OpenClient, Reply, Waits
-
-Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
-
-
-@asynccontextmanager
-async def listen(connected: Connected) -> AsyncIterator[int]:
-    """The port of a server that does with a connection what the test says."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await connected(reader, writer)
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
 
 
 def parse(name: str) -> Reference:

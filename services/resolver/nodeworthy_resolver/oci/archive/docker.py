@@ -6,7 +6,10 @@ no place for attached artifacts.
 """
 
 import json
+import posixpath
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,6 +37,15 @@ _CONFIG_NAME = re.compile(r"(?:sha256:|blobs/sha256/)?([0-9a-f]{64})(?:\.json|/j
 class _Image(msgspec.Struct):
     config: str = msgspec.field(name="Config")
     tags: list[str] | None = msgspec.field(name="RepoTags", default=None)
+    layers: list[str] | None = msgspec.field(name="Layers", default=None)
+
+
+class ArchivedLayer(NamedTuple):
+    """A layer of an image in an archive."""
+
+    name: str
+    """The member's."""
+    size: int
 
 
 class DockerArchive:
@@ -64,7 +76,7 @@ class DockerArchive:
         return found
 
     async def read_blob(self, descriptor: Descriptor, limit: int) -> bytes:
-        """The config of one of the images; layers are not read."""
+        """The config of one of the images; layers have no digest here."""
         for image in self._images():
             data = self._read_config(image)
             if digests.is_of(digest_of(descriptor), data):
@@ -72,6 +84,29 @@ class DockerArchive:
                     raise RegistryContentError(f"{image.config} is too large", why=f"more than {limit} bytes")
                 return data
         raise ImageNotFoundError(f"{descriptor.digest} is not in {self._members.path}", why="it is no image's config")
+
+    def layers(self, digest: Digest) -> tuple[ArchivedLayer, ...]:
+        """The layers of one of the images, lowest first; what they should be, the config alone says (``diff_ids``).
+
+        Raises:
+            RegistryContentError: one is missing or is no file.
+        """
+        image = next((image for image in self._images() if self._content(image).digest == digest), None)
+        return tuple(self._find_layer(name) for name in (image.layers or () if image else ()))
+
+    def layer_pieces(self, layer: ArchivedLayer) -> Iterator[bytes]:
+        """A layer, piece by piece, not verified."""
+        return self._members.pieces(layer.name)
+
+    def _find_layer(self, name: str) -> ArchivedLayer:
+        """Docker until version 24 wrote a layer of two images once, and a link to it, ``../<id>/layer.tar``."""
+        target = self._members.target(name)
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) if target else name
+        try:
+            return ArchivedLayer(name, self._members.size(name))
+        except FileNotFoundError as error:
+            what = self._members.describe(name[:200])
+            raise RegistryContentError(f"{what} is missing", why=f"{LISTING} names it", todo="save it again") from error
 
     async def list_referrers(self, subject: Digest, artifact_type: str) -> Listing:  # noqa: ARG002 # there are none
         """Nothing: such an archive has no place for it."""

@@ -30,6 +30,10 @@ class Header(NamedTuple):
     kind: bytes
     goes_on: bool
     """Whether blocks of a sparse map follow."""
+    mode: int = 0
+    """The permission bits."""
+    target: str = ""
+    """Of a link."""
 
 
 def parse_header(block: bytes) -> Header:
@@ -38,26 +42,32 @@ def parse_header(block: bytes) -> Header:
     Raises:
         ValueError: its checksum is wrong, so that it is none, or a number in it cannot be read.
     """
-    stated = _parse_number(block[148:156])
+    stated = parse_number(block[148:156])
     if sum(block[:148]) + sum(block[156:]) + 8 * ord(" ") != stated:
         raise ValueError("a header has a wrong checksum")
     name = _text(block[:100])
     if block[257:263] == b"ustar\0" and (prefix := _text(block[345:500])):
         name = f"{prefix}/{name}"
-    return Header(name, _parse_number(block[124:136]), block[156:157], block[482] != 0)
+    size, mode = parse_number(block[124:136]), parse_number(block[100:108]) & 0o7777
+    return Header(name, size, block[156:157], block[482] != 0, mode, _text(block[157:257]))
 
 
 def _text(field: bytes) -> str:
-    return field.partition(b"\0")[0].decode(errors="replace")
+    """Names that are not UTF-8 carry surrogate escapes (PEP 383)."""
+    return field.partition(b"\0")[0].decode(errors="surrogateescape")
 
 
-def _parse_number(field: bytes) -> int:
-    r"""``0000644\\0`` in octal, or, with the first bit set, a big-endian number (GNU)."""
+def parse_number(field: bytes) -> int:
+    r"""``0000644\\0`` in octal, or, with the first bit set, a big-endian number (GNU).
+
+    Raises:
+        ValueError: it is neither, or larger than any file.
+    """
     if field[0] & 0x80:
         number = int.from_bytes(bytes([field[0] & 0x7F]) + field[1:])
     else:
         digits = field.strip(b"\0 ")
-        if not all(digit in b"01234567" for digit in digits):
+        if digits.translate(None, b"01234567"):
             raise ValueError("a number in a header is not octal")
         number = int(digits or b"0", 8)
     if number > _MAX_SIZE:
@@ -81,7 +91,7 @@ def parse_records(data: bytes) -> dict[str, str]:
         key, equals, value = record.partition(b"=")
         if length > len(data) or not equals or not value.endswith(b"\n"):
             raise ValueError("a pax record is not as long as it says")
-        records[key.decode(errors="replace")] = value[:-1].decode(errors="replace")
+        records[key.decode(errors="replace")] = value[:-1].decode(errors="surrogateescape")
         data = data[length:]
     return records
 

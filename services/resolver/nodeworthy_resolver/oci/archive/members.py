@@ -5,6 +5,7 @@ for; what counts is that the walk ends, that memory stays small, and that one na
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from nodeworthy.errors import RegistryContentError
 from nodeworthy_resolver.oci.archive import headers
 from nodeworthy_resolver.oci.archive.headers import BLOCK, Header
 from nodeworthy_resolver.oci.archive.stream import ArchiveStream
+from nodeworthy_resolver.oci.layout.files import PIECE
 
 MAX_MEMBERS = 100_000
 """Headers of one archive; an image has some hundred."""
@@ -22,14 +24,17 @@ MAX_KEPT = 64 * 1024 * 1024
 MAX_KEPT_EACH = 256 * 1024
 """Manifests, configs and specifications are smaller, layers are not."""
 
-_SIGNIFICANT = re.compile(r"[^/]{1,200}|blobs/[a-z0-9]{1,16}/[0-9a-f]{32,128}|[0-9a-f]{64}/json")
-"""Members that are ever asked for by name: those of a layout, ``manifest.json``, and configs, which tools name variously."""
+_SIGNIFICANT = re.compile(r"[^/]{1,200}|blobs/[a-z0-9]{1,16}/[0-9a-f]{32,128}|[0-9a-f]{64}/(?:json|layer\.tar)")
+"""Members that are ever asked for by name: those of a layout, ``manifest.json``, configs, which tools name variously, and
+layers."""
 
 
 class _Place(NamedTuple):
     position: int
     size: int
     is_regular: bool
+    target: str
+    """Of a link, as written."""
 
 
 class Members:
@@ -62,6 +67,49 @@ class Members:
             FileNotFoundError: the archive has no such member.
             RegistryContentError: it is no file of its own, there twice, too large, or cut off.
         """
+        what, place = self.describe(name), self._usable(name)
+        if place.size > limit:
+            raise RegistryContentError(f"{what} is too large", why=f"more than {limit} bytes are not read")
+        data = self._kept.get(name)
+        if data is None:
+            data = self._stream.read(place.position, place.size)
+        if len(data) < place.size:
+            raise self._cut_off(what)
+        return data
+
+    def size(self, name: str) -> int:
+        """How many bytes a member has.
+
+        Raises:
+            FileNotFoundError: the archive has no such member.
+            RegistryContentError: it is no file of its own, or there twice.
+        """
+        return self._usable(name).size
+
+    def target(self, name: str) -> str:
+        """Of a member that is a link, what it names, as written; empty for others."""
+        place = self._places.get(name)
+        return place.target if place and not place.is_regular else ""
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """A member's bytes piece by piece, however many.
+
+        Raises:
+            FileNotFoundError: the archive has no such member.
+            RegistryContentError: it is no file of its own, there twice, or cut off.
+        """
+        place = self._usable(name)
+        for offset in range(0, place.size, PIECE):
+            wanted = min(PIECE, place.size - offset)
+            piece = self._stream.read(place.position + offset, wanted)
+            if len(piece) < wanted:
+                raise self._cut_off(self.describe(name))
+            yield piece
+
+    def _cut_off(self, what: str) -> RegistryContentError:
+        return RegistryContentError(f"{what} cannot be read", why="the archive is cut off")
+
+    def _usable(self, name: str) -> _Place:
         place = self._places.get(name)
         if place is None:
             raise FileNotFoundError(name)
@@ -72,14 +120,7 @@ class Members:
             )
         if not place.is_regular:
             raise RegistryContentError(f"{what} cannot be used", why="it is a link or no ordinary file")
-        if place.size > limit:
-            raise RegistryContentError(f"{what} is too large", why=f"more than {limit} bytes are not read")
-        data = self._kept.get(name)
-        if data is None:
-            data = self._stream.read(place.position, place.size)
-        if len(data) < place.size:
-            raise RegistryContentError(f"{what} cannot be read", why="the archive is cut off")
-        return data
+        return place
 
     def _walk(self) -> None:
         position = 0
@@ -100,7 +141,7 @@ class Members:
             if header.kind in headers.EXTENSION:
                 self._read_extension(header, position, said)
             else:
-                self._add(header, _Place(position, size, self._is_plain(header, said)))
+                self._add(header, _Place(position, size, self._is_plain(header, said), header.target))
                 said = {}
             position += -(-size // BLOCK) * BLOCK
         raise self._damaged(f"it has more than {MAX_MEMBERS} members")
@@ -172,3 +213,7 @@ class ArchiveFiles:
     def read(self, name: str, limit: int) -> bytes:
         """A member's bytes, at most ``limit``."""
         return self._members.read(name, limit)
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """A member's bytes piece by piece."""
+        return self._members.pieces(name)

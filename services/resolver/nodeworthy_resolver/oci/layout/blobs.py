@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from nodeworthy.errors import ImageNotFoundError, UsageError
@@ -27,10 +28,28 @@ def read_blob(files: LayoutFiles, digest: Digest, limit: int, *, size: int | Non
     try:
         data = files.read(blob_name(digest), limit)
     except FileNotFoundError as error:
-        raise ImageNotFoundError(
-            f"{digest} is not in {files.place}", why=f"there is no file {path}", todo="copy the image completely"
-        ) from error
+        raise _missing(files, digest) from error
     return manifests.verify(data, digest, path, size=size)
+
+
+def blob_pieces(files: LayoutFiles, digest: Digest) -> Iterator[bytes]:
+    """A blob piece by piece, not verified.
+
+    Raises:
+        ImageNotFoundError: it is not in the layout.
+        NodeworthyError: it cannot be read.
+    """
+    try:
+        yield from files.pieces(blob_name(digest))
+    except FileNotFoundError as error:
+        raise _missing(files, digest) from error
+
+
+def _missing(files: LayoutFiles, digest: Digest) -> ImageNotFoundError:
+    path = files.describe(blob_name(digest))
+    return ImageNotFoundError(
+        f"{digest} is not in {files.place}", why=f"there is no file {path}", todo="copy the image completely"
+    )
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -2,10 +2,14 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from nodeworthy.errors import RegistryContentError, UsageError
+
+PIECE = 256 * 1024
+"""Bytes that are read of a large file at a time."""
 
 
 class LayoutFiles(Protocol):
@@ -34,6 +38,15 @@ class LayoutFiles(Protocol):
         """
         ...
 
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """A file's bytes piece by piece, however many.
+
+        Raises:
+            FileNotFoundError: it is not there.
+            NodeworthyError: it is no ordinary file, or cannot be read.
+        """
+        ...
+
 
 class FolderFiles:
     """The files of a layout folder."""
@@ -55,6 +68,18 @@ class FolderFiles:
     def read(self, name: str, limit: int) -> bytes:
         """A file's bytes, at most ``limit``."""
         return read_file(self.folder / name, limit)
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """A file's bytes piece by piece."""
+        path = self.folder / name
+        try:
+            with open_ordinary(path) as file:
+                while piece := file.read(PIECE):
+                    yield piece
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read", why=error.strerror or str(error)) from error
 
 
 def read_file(path: Path, limit: int) -> bytes:

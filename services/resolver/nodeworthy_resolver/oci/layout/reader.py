@@ -1,5 +1,7 @@
 """The reading side of a content store over the files of a layout, wherever they lie."""
 
+from collections.abc import Iterator
+
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.layout import blobs, manifests, referrers
 from nodeworthy_resolver.oci.layout.files import LayoutFiles
@@ -29,6 +31,10 @@ class LayoutReader:
     async def read_blob(self, descriptor: Descriptor, limit: int) -> bytes:
         """The blob, of at most ``limit`` bytes."""
         return blobs.read_blob(self._files, digest_of(descriptor), limit, size=descriptor.size)
+
+    def blob_pieces(self, descriptor: Descriptor) -> Iterator[bytes]:
+        """The blob, piece by piece, not verified."""
+        return blobs.blob_pieces(self._files, digest_of(descriptor))
 
     async def list_referrers(self, subject: Digest, artifact_type: str) -> Listing:  # noqa: ARG002 # a layout filters nothing
         """Every manifest of the layout that refers to ``subject``."""

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import aiohttp
 import msgspec
+from multidict import CIMultiDict
 from yarl import URL
 
 from nodeworthy.errors import (
@@ -54,15 +55,21 @@ async def read_answer(response: aiohttp.ClientResponse, limit: int, registry: UR
     """
     url = response.url
     is_success = response.ok
+    headers = CIMultiDict((name, _readable(value)) for name, value in response.headers.items())
     body = await _read_body(response, limit) if is_success else await _read_start(response)
     return Answer(
         status=response.status,
-        headers=response.headers,
+        headers=headers,
         body=body,
         url=url,
         is_redirected=url.origin() != registry.origin(),
-        challenges=tuple(response.headers.getall("WWW-Authenticate", ())),
+        challenges=tuple(headers.getall("WWW-Authenticate", ())),
     )
+
+
+def _readable(value: str) -> str:
+    """A header without the half characters that stand for bytes that are no UTF-8: no message could be sent with them."""
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 async def _read_start(response: aiohttp.ClientResponse) -> bytes:
@@ -145,12 +152,16 @@ def _decode(decoder: _Decoder | None, chunk: bytes, room: int, where: str) -> by
 
 def display_host(url: URL) -> str:
     """A URL's host as messages and images name it: with the port, where that is not the scheme's own."""
-    return f"{url.host}:{url.explicit_port}" if url.explicit_port else f"{url.host}"
+    host = f"[{url.raw_host}]" if ":" in (url.raw_host or "") else f"{url.raw_host}"
+    return f"{host}:{url.explicit_port}" if url.explicit_port else host
 
 
 def display(url: URL) -> str:
-    """A URL as messages name it: without query, in which storage hosts carry signatures, and without user."""
-    return f"{display_host(url)}{url.path}"
+    """A URL as messages name it: without query, in which storage hosts carry signatures, and without user.
+
+    As it is sent: what stands behind a per cent sign may be what a terminal would obey.
+    """
+    return f"{display_host(url)}{url.raw_path}"
 
 
 class _RegistryProblem(msgspec.Struct):

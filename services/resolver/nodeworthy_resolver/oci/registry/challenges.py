@@ -8,6 +8,9 @@ _PARAMETER = re.compile(r'\s*([A-Za-z][A-Za-z0-9_-]*)\s*=\s*(?:"((?:[^"\\]|\\.)*
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9!#$%&'*+.^_`|~-]*)(?=\s|,|$)")
 _ACTIONS = {"push", "pull", "delete", "*"}
 
+MAX_HEADERS, MAX_CHARACTERS = 16, 4096
+"""WWW-Authenticate headers that are read, and of each so much; registries send two of a hundred characters."""
+
 
 @dataclass(frozen=True)
 class Challenge:
@@ -33,8 +36,8 @@ def parse_challenges(headers: Sequence[str]) -> tuple[Challenge, ...]:
     the words ``push``, ``pull``, ``delete`` alone are never schemes. What cannot be read ends the reading of its header.
     """
     found: list[Challenge] = []
-    for header in headers:
-        found += _parse_header(header)
+    for header in headers[:MAX_HEADERS]:
+        found += _parse_header(header[:MAX_CHARACTERS])
     return tuple(found)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -13,7 +14,7 @@ from nodeworthy_resolver.oci.access import RegistryAccess, require_files
 from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.manifests import Descriptor
 from nodeworthy_resolver.oci.reference import Reference
-from nodeworthy_resolver.oci.registry import blobs, fallback, manifests, mirrors, referrers, removal
+from nodeworthy_resolver.oci.registry import blobs, downloads, fallback, manifests, mirrors, referrers, removal
 from nodeworthy_resolver.oci.registry.credentials import Credentials, CredentialSource
 from nodeworthy_resolver.oci.registry.endpoint import Endpoint, base_url
 from nodeworthy_resolver.oci.registry.guard import Guard, GuardedResolver
@@ -24,7 +25,7 @@ from nodeworthy_resolver.oci.registry.tls import HostTls, make_trust
 from nodeworthy_resolver.oci.registry.tokens import TokenAuthorizer
 from nodeworthy_resolver.oci.registry.traffic import Traffic
 from nodeworthy_resolver.oci.registry.transport import Transport
-from nodeworthy_resolver.oci.store import Content, Listing, Removal, Via
+from nodeworthy_resolver.oci.store import BlobSink, Content, Listing, Removal, Via
 
 USER_AGENT = "nodeworthy"
 
@@ -32,9 +33,10 @@ USER_AGENT = "nodeworthy"
 class RegistryStore:
     """One repository, wherever it is served; a content store that can be written to."""
 
-    def __init__(self, sources: Sources, absent: AbsentApis) -> None:
+    def __init__(self, sources: Sources, absent: AbsentApis, *, download_seconds: float) -> None:
         self._sources = sources
         self._absent = absent
+        self._download_seconds = download_seconds
 
     @property
     def name(self) -> str:
@@ -57,6 +59,14 @@ class RegistryStore:
     async def read_blob(self, descriptor: Descriptor, limit: int) -> bytes:
         """The blob, of at most ``limit`` bytes."""
         return await self._sources.ask(Capability.PULL, lambda endpoint: blobs.read_blob(endpoint, descriptor, limit))
+
+    async def stream_blob(self, descriptor: Descriptor, sink: BlobSink) -> None:
+        """Give a blob to a sink, in a time of its own."""
+        deadline = asyncio.get_running_loop().time() + self._download_seconds
+        await self._sources.ask(
+            Capability.PULL,
+            lambda endpoint: downloads.stream_blob(replace(endpoint, deadline=deadline), descriptor, sink),
+        )
 
     async def list_referrers(self, subject: Digest, artifact_type: str) -> Listing:
         """What the referrers API or the fallback tag lists."""
@@ -158,7 +168,9 @@ class RegistryClient:
         hosts = self._mirrors(reference) or (MirrorHost(),)
         sources = [Source(self._endpoint(reference, host, deadline), host.capabilities) for host in hosts]
         return RegistryStore(
-            Sources(f"{reference.host}/{reference.repository}", sources, self._down, now), self._absent
+            Sources(f"{reference.host}/{reference.repository}", sources, self._down, now),
+            self._absent,
+            download_seconds=self._access.download_timeout,
         )
 
     def _mirrors(self, reference: Reference) -> tuple[MirrorHost, ...]:

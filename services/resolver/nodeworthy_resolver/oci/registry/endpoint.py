@@ -11,6 +11,7 @@ from nodeworthy_resolver.oci.registry import answers
 from nodeworthy_resolver.oci.registry.answers import Answer
 from nodeworthy_resolver.oci.registry.tls import Tls
 from nodeworthy_resolver.oci.registry.transport import Authorizer, Request, Transport
+from nodeworthy_resolver.oci.store import BlobSink
 
 _LOCAL = "localhost"
 
@@ -60,6 +61,7 @@ class Endpoint:
         limit: int,
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
+        sink: BlobSink | None = None,
     ) -> Answer:
         """The answer to one request; another host than the registry's gets no login from us."""
         actions = "pull" if method in {"GET", "HEAD"} else "pull,push"
@@ -74,5 +76,6 @@ class Endpoint:
             own_headers=self.headers,
             tls=self.tls,
             dial_seconds=self.dial_seconds,
+            sink=sink,
         )
         return await self.transport.send(request, self.authorizer, self.deadline)

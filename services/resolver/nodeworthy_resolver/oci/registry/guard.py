@@ -117,7 +117,10 @@ class GuardedResolver(AbstractResolver):
             OSError: the name is not known.
             RegistryDeniedError: none of its addresses may be connected to.
         """
-        found = await self._inner.resolve(host, port, family)
+        try:
+            found = await self._inner.resolve(host, port, family)
+        except UnicodeError as error:  # from the codec for international names: parts that are empty or too long
+            raise OSError(socket.EAI_NONAME, "that is no host's name") from error
         kept = self._guard.permitted(host, port, (one["host"] for one in found))
         return [one for one in found if one["host"] in kept]
 

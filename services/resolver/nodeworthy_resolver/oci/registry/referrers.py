@@ -22,11 +22,13 @@ from nodeworthy_resolver.oci.store import Listing
 
 MAX_PAGES = 20
 """Pages of one list: registries put 100 and more entries on each."""
+MAX_LIST_BYTES = 2 * MAX_MANIFEST_BYTES
+"""Of all its pages: what they say is held at once."""
 
 _ABSENT = frozenset({400, 404, 405, 501})
 _OK, _UNAUTHORIZED, _NOT_FOUND = 200, 401, 404
-_LINK = re.compile(r"<([^>]*)>([^<]*)")
-_NEXT = re.compile(r';\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next(?=\s*(?:[;,]|$)))', re.IGNORECASE)
+_LINK = re.compile(r"<([^<>]*)>([^<]*)")
+_RELATION = re.compile(r';\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))', re.IGNORECASE)
 
 _NO_API = "the registry has no referrers API"
 
@@ -97,11 +99,18 @@ async def _read_api(endpoint: Endpoint, subject: Digest, artifact_type: str) -> 
 
 async def _read_pages(endpoint: Endpoint, url: URL) -> tuple[Descriptor, ...] | None:
     entries: list[Descriptor] = []
+    size = 0
     for page in range(MAX_PAGES):
         answer = await endpoint.send("GET", url, limit=MAX_MANIFEST_BYTES, headers={"Accept": IMAGE_INDEX})
         if page == 0 and _is_absent(answer):
             return None
-        entries += _parse_page(answer, f"the list of referrers at {answers.display(url)}")
+        name = f"the list of referrers at {answers.display(url)}"
+        entries += _parse_page(answer, name)
+        size += len(answer.body)
+        if size > MAX_LIST_BYTES or len(entries) > manifests.MAX_ENTRIES:
+            raise RegistryContentError(
+                f"{name} is too long", why=f"over {MAX_LIST_BYTES} bytes, or {manifests.MAX_ENTRIES} entries"
+            )
         following = next_page(answer)
         if following is None:
             return tuple(entries)
@@ -149,7 +158,8 @@ def next_page(answer: Answer) -> URL | None:
         RegistryContentError: it is on another host, to which the list's reader was never sent.
     """
     for target, parameters in _LINK.findall(answer.headers.get("Link", "")):
-        if _NEXT.search(parameters):
+        relations = " ".join(quoted or bare for quoted, bare in _RELATION.findall(parameters))
+        if "next" in relations.lower().split():
             url = follow(answer.url, target)
             if url is None or url.origin() != answer.url.origin():
                 raise RegistryContentError(

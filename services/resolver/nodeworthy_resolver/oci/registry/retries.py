@@ -43,7 +43,7 @@ def parse_retry_after(text: str, now: datetime) -> float | None:
         return float(text[:10])  # ten digits are three centuries; more would only overflow
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # of numbers that no date has
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - now).total_seconds())

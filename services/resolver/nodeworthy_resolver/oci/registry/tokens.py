@@ -181,6 +181,7 @@ def _parse_realm(text: str, registry: URL) -> URL:
     host = answers.display_host(registry)
     try:
         realm = URL(text)
+        realm = realm.with_user(None) if realm.host else realm  # the login is ours, or there is none
     except ValueError:
         realm = URL()
     if realm.scheme not in {"http", "https"} or not realm.host:

@@ -20,11 +20,13 @@ from yarl import URL
 
 from nodeworthy.errors import RegistryContentError, RegistryUnreachableError
 from nodeworthy_resolver.oci.access import RegistryAccess
-from nodeworthy_resolver.oci.registry import answers, retries
+from nodeworthy_resolver.oci.registry import answers, downloads, retries
 from nodeworthy_resolver.oci.registry.answers import Answer
+from nodeworthy_resolver.oci.registry.downloads import StallLimit
 from nodeworthy_resolver.oci.registry.guard import Guard
 from nodeworthy_resolver.oci.registry.tls import Tls
 from nodeworthy_resolver.oci.registry.traffic import Traffic
+from nodeworthy_resolver.oci.store import BlobSink
 
 MAX_REDIRECTS = 5
 """A blob takes one, some registries two."""
@@ -55,6 +57,8 @@ class Request:
     """``None``: as with every host."""
     dial_seconds: float | None = None
     """For connecting to that host; ``None``: no limit but that of the whole request."""
+    sink: BlobSink | None = None
+    """Takes the body of a success piece by piece; ``limit`` is then that of a refusal."""
 
 
 class Authorizer(Protocol):
@@ -155,8 +159,8 @@ class Transport:
         loop = asyncio.get_running_loop()
         seconds = min(self._access.request_timeout, deadline - loop.time())
         try:
-            async with asyncio.timeout(max(seconds, 0)):
-                return await self._redirected(request, authorization)
+            async with asyncio.timeout(max(seconds, 0)) as limit:
+                return await self._redirected(request, authorization, StallLimit(limit, seconds, deadline))
         except aiohttp.ConnectionTimeoutError as error:
             self._traffic.count_failure(request.method)
             raise RegistryUnreachableError(
@@ -171,12 +175,14 @@ class Transport:
                 todo="try again; is a proxy or firewall in between?",
             ) from error
 
-    async def _redirected(self, request: Request, authorization: str | None) -> Answer:
+    async def _redirected(self, request: Request, authorization: str | None, stall: StallLimit) -> Answer:
         url = request.url
         for _ in range(MAX_REDIRECTS + 1):
             async with self._open(request, url, authorization) as response:
                 location = response.headers.get("Location")
                 if response.status not in _REDIRECTS or not location or not retries.is_safe(request.method):
+                    if request.sink is not None and response.ok:
+                        return await downloads.pour(response, request.sink, request.url, stall)
                     return await answers.read_answer(response, request.limit, request.url)
                 url = _next_url(url, location)
         raise RegistryContentError(
@@ -238,11 +244,13 @@ def _next_url(url: URL, location: str) -> URL:
 def follow(url: URL, location: str) -> URL | None:
     """The address that a Location or Link of an answer from ``url`` names, relative or absolute; ``None``: none of HTTP.
 
-    Taken as written, since the signatures of storage hosts are over the exact text.
+    Taken as written, since the signatures of storage hosts are over the exact text; but without a user and a password, which
+    nobody may choose for us.
     """
     is_encoded = location.isascii() and location.isprintable() and " " not in location
     try:
         target = url.join(URL(location, encoded=is_encoded))
+        target = target.with_user(None) if target.raw_user is not None or target.raw_password is not None else target
         is_usable = target.scheme in {"http", "https"} and bool(target.host)
     except ValueError:
         return None
@@ -303,4 +311,4 @@ def _reason(error: BaseException) -> str:
         # asyncio's words for a person who reads Python; the number says it better.
         return os.strerror(error.errno)
     text = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
-    return str(text)[:300] or type(error).__name__
+    return " ".join(str(text)[:300].split()) or type(error).__name__

@@ -1,7 +1,7 @@
 """From a SIF file to what is known of its image."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +14,7 @@ from nodeworthy.platforms import Platform
 from nodeworthy_resolver.oci import digests
 from nodeworthy_resolver.oci.layout import LayoutReader, open_ordinary
 from nodeworthy_resolver.oci.layout.blobs import blob_name
-from nodeworthy_resolver.oci.layout.files import read_file
+from nodeworthy_resolver.oci.layout.files import PIECE, read_file
 from nodeworthy_resolver.oci.reference import SifReference
 from nodeworthy_resolver.oci.referrers import MAX_SPEC_BYTES
 from nodeworthy_resolver.oci.resolution import resolve_image
@@ -90,15 +90,28 @@ class SifFile:
         """A file of the layout inside, at most ``limit`` bytes; there is no version file, since the format says it."""
         if name == "oci-layout":
             return _LAYOUT
-        wanted = [one for one in self.objects if _name_of(one) == name]
-        if not wanted:
-            raise FileNotFoundError(name)
-        if wanted[0].size > limit:
+        wanted = self._find(name)
+        if wanted.size > limit:
             raise RegistryContentError(
                 f"{self.describe(name)} is too large", why=f"more than {limit} bytes are not read"
             )
+        return self._read_part(name, wanted.offset, wanted.size)
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """A file of the layout inside, piece by piece."""
+        found = self._find(name)
+        for offset in range(0, found.size, PIECE):
+            yield self._read_part(name, found.offset + offset, min(PIECE, found.size - offset))
+
+    def _find(self, name: str) -> SifObject:
+        wanted = next((one for one in self.objects if _name_of(one) == name), None)
+        if wanted is None:
+            raise FileNotFoundError(name)
+        return wanted
+
+    def _read_part(self, name: str, offset: int, count: int) -> bytes:
         try:
-            return self._read_at(wanted[0].offset, wanted[0].size)
+            return self._read_at(offset, count)
         except ValueError as error:
             raise RegistryContentError(f"{self.describe(name)} cannot be read", why=str(error)) from error
 
