@@ -39,9 +39,12 @@ def encode(message: Message, form: Format = Format.MESSAGEPACK) -> bytes:
     """The body of a message.
 
     Raises:
-        PayloadError: it would pass :data:`MAX_BODY_BYTES`.
+        PayloadError: it would pass :data:`MAX_BODY_BYTES`, or holds text that is no Unicode.
     """
-    body = msgspec.json.encode(message) if form is Format.JSON else msgspec.msgpack.encode(message)
+    try:
+        body = msgspec.json.encode(message) if form is Format.JSON else msgspec.msgpack.encode(message)
+    except UnicodeEncodeError as error:
+        raise PayloadError(f"a {type(message).__name__} cannot be written", why="it holds a lone surrogate") from error
     if len(body) > MAX_BODY_BYTES:
         raise PayloadError(
             f"a {type(message).__name__} has {len(body):,} bytes", why=f"the limit is {MAX_BODY_BYTES:,}"

@@ -9,6 +9,7 @@ import msgspec
 from nodeworthy.platforms import Platform
 from nodeworthy.requirements import Inspection
 from nodeworthy_resolver.inspection.inspecting import inspect_tree
+from nodeworthy_resolver.inspection.legible import make_legible
 from nodeworthy_resolver.inspection.limits import DEFAULT_LIMITS, InspectingLimits
 from nodeworthy_resolver.inspection.sources import OpenedImage, ReadingOptions, open_file, open_folder, open_image
 from nodeworthy_resolver.inspection.targets import RootFolder, SingleFile, Target
@@ -45,7 +46,7 @@ def inspect_opened(
 ) -> Inspection:
     """What the files of an opened image say; takes up to minutes of a processor."""
     found = inspect_tree(opened.tree, opened.config, limits)
-    return msgspec.structs.replace(found, unexplored=(*opened.unexplored(), *found.unexplored))
+    return make_legible(msgspec.structs.replace(found, unexplored=(*opened.unexplored(), *found.unexplored)))
 
 
 def _with_entrypoint(opened: OpenedImage, entrypoint: tuple[str, ...]) -> OpenedImage:

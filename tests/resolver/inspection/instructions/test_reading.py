@@ -158,6 +158,16 @@ def test_extension_modules_of_no_interpreter_that_is_started_are_advisory() -> N
     assert found.sureness is Sureness.ADVISORY
 
 
+def test_the_extension_modules_of_a_package_ask_together() -> None:
+    first = built(LIBRARY, "-O2 -shared -fPIC -march=x86-64-v3")
+    second = built(LIBRARY.replace("99", "98"), "-O2 -shared -fPIC -march=x86-64-v2 -mssse3 -mavx")
+    files = {"/python3": built("sums"), "/site-packages/p/a.so": first, "/site-packages/p/b/c.so": second}
+    (found,) = read_instructions(subject_of(files, {"/python3": (Role.PROGRAM, Sureness.CERTAIN)})).requirements
+
+    assert {"AVX", "FMA3"} <= set(found.match_features[0].expressions or {})
+    assert {shown.file for shown in found.evidence} == {"/site-packages/p/a.so", "/site-packages/p/b/c.so"}
+
+
 def test_equal_files_are_looked_at_once() -> None:
     module = built(LIBRARY, "-O2 -shared -fPIC -march=x86-64-v3")
     files = {"/python3": built("sums"), "/a/site-packages/m.so": module, "/b/site-packages/m.so": module}

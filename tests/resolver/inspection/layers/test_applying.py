@@ -64,8 +64,12 @@ def test_what_aufs_kept_for_itself_is_passed_over(read: "ReadLayers") -> None:
     ]
 
 
-def test_a_whiteout_of_what_is_not_there_changes_nothing(read: "ReadLayers") -> None:
-    assert paths(read([("a", b"")], [("x/.wh.y", b""), (".wh.z", b"")])) == ["/a"]
+def test_a_whiteout_of_what_is_not_there_leaves_its_folder(read: "ReadLayers") -> None:
+    """As in containerd, which makes the way to it first."""
+    tree = read([("a", b"")], [("x/.wh.y", b""), (".wh.z", b""), ("a/.wh.b", b"")])
+
+    assert paths(tree) == ["/a", "/x"]
+    assert [one.what for one in tree.unexplored()] == ["a/.wh.b"]
 
 
 def test_a_file_replaces_a_folder_and_a_folder_a_file(read: "ReadLayers") -> None:

@@ -16,6 +16,7 @@ _MODULES = {
 }
 """What an interpreter loads by itself: the name of its program, and the folders of its extension modules."""
 _ANY_MODULE = re.compile("|".join(folders.pattern for folders in _MODULES.values()))
+_PACKAGE = re.compile(r".*?/(?:(?:site|dist)-packages|node_modules)/(?:@[^/]+/)?[^/]+(?=/)")
 _SYSTEM = re.compile(r"^/(?:usr/)?(?:s?bin|lib(?:exec|32|64|x32)?)/")
 """Folders of the distribution: built for its baseline, and mostly not run."""
 _HELPERS = re.compile(r"/(?:lib/modules|lib/firmware|usr/lib/debug)/")
@@ -56,6 +57,12 @@ def others(subject: Subject) -> list[File]:
         rank = 0 if is_loadable else 2 if _SYSTEM.match(path) else 1
         found.append((rank, File(path, elf, Sureness.PROBABLE if is_loadable else Sureness.ADVISORY, None)))
     return [file for _, file in sorted(found, key=lambda one: one[0])]
+
+
+def owner_of(path: str) -> str:
+    """The package whose extension module a file is, as ``/usr/lib/python3/dist-packages/numpy``; of others, the file."""
+    found = _PACKAGE.match(path)
+    return found.group() if found else path
 
 
 def _loadable(loaded: tuple[Loaded, ...]) -> list[re.Pattern[str]]:

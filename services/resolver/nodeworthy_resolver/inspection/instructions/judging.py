@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from nodeworthy.requirements import Evidence, Information, Requirement, Sureness
+from nodeworthy.requirements import Evidence, Information, Sureness
 from nodeworthy_resolver.inspection.instructions.asking import choosing_signs
 from nodeworthy_resolver.inspection.instructions.baseline import find_baseline
 from nodeworthy_resolver.inspection.instructions.code import Code
-from nodeworthy_resolver.inspection.instructions.conditions import in_words, requires
+from nodeworthy_resolver.inspection.instructions.conditions import in_words
 from nodeworthy_resolver.inspection.instructions.starting import Use
 from nodeworthy_resolver.inspection.instructions.steps import Step
 from nodeworthy_resolver.inspection.instructions.usage import Usage
@@ -50,21 +50,30 @@ class Judged(NamedTuple):
     """By feature, what direct calls lead to."""
 
 
+class Asked(NamedTuple):
+    """Features that a file asks for."""
+
+    architecture: str
+    sureness: Sureness
+    features: frozenset[str]
+    evidence: tuple[Evidence, ...]
+
+
 class Judgement(NamedTuple):
     """What one file asks for and what is good to know of it."""
 
-    requirements: tuple[Requirement, ...] = ()
+    asked: tuple[Asked, ...] = ()
     information: tuple[Information, ...] = ()
 
 
 def judge_file(file: Judged) -> Judgement:
-    """Requirements by sureness, each feature only under its surest one; the rest is information."""
+    """What is asked by sureness, each feature only under its surest one; the rest is information."""
     signs = choosing_signs(file.path, file.code, file.usage)
     baseline = find_baseline(file.code.machine.architecture, file.usage, chooses=bool(signs))
     at_most = Sureness.ADVISORY if file.sureness is Sureness.ADVISORY else Sureness.PROBABLE
     ordinary = frozenset[str]() if signs else _ordinary(file.usage)
     alike = _alike(file)
-    asked: list[tuple[Sureness, frozenset[str], Shown]] = [
+    seen: list[tuple[Sureness, frozenset[str], Shown]] = [
         (file.sureness, frozenset(file.sure), partial(_uses, file, file.sure, _SURE)),
         (
             file.sureness if file.is_program else at_most,
@@ -77,12 +86,13 @@ def judge_file(file: Judged) -> Judgement:
         (at_most, ordinary, partial(_places, file, _ORDINARY)),
         (Sureness.ADVISORY, baseline.possible, partial(_counted, file, baseline.why, _POSSIBLE)),
     ]
-    found: list[Requirement] = []
+    found: list[Asked] = []
     told = set[str]()
-    for sureness, features, shown in asked:
+    for sureness, features, shown in seen:
         fresh = features - told
         told |= features
-        found.extend(requires(file.code.machine.architecture, fresh, sureness, shown(fresh)) if fresh else ())
+        if fresh:
+            found.append(Asked(file.code.machine.architecture, sureness, fresh, tuple(shown(fresh))))
     rest = frozenset(file.usage.counts) - told
     return Judgement(tuple(found), (_optional(file, rest, signs),) if rest and signs else ())
 

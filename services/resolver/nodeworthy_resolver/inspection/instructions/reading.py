@@ -5,19 +5,18 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import zip_longest
 from typing import NamedTuple
-
-import msgspec
 
 from nodeworthy.requirements import Evidence, Information, Requirement, Sureness, Unexplored
 from nodeworthy_resolver.inspection.closure.records import Role
 from nodeworthy_resolver.inspection.elf import Content, has_text
 from nodeworthy_resolver.inspection.elf.machines import machine_name
 from nodeworthy_resolver.inspection.instructions.asking import choosing_test
-from nodeworthy_resolver.inspection.instructions.choosing import File, others, started
+from nodeworthy_resolver.inspection.instructions.choosing import File, others, owner_of, started
 from nodeworthy_resolver.inspection.instructions.code import Code
-from nodeworthy_resolver.inspection.instructions.conditions import TESTED
-from nodeworthy_resolver.inspection.instructions.judging import Judged, Judgement, judge_file
+from nodeworthy_resolver.inspection.instructions.conditions import TESTED, requires
+from nodeworthy_resolver.inspection.instructions.judging import Asked, Judged, Judgement, judge_file
 from nodeworthy_resolver.inspection.instructions.machines import NoDecoderError, find_machine
 from nodeworthy_resolver.inspection.instructions.starting import Use, entry_points, surely_used
 from nodeworthy_resolver.inspection.instructions.surely import Walk
@@ -63,7 +62,7 @@ class _Looked(NamedTuple):
 class _Reading:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self._judged: list[Judgement] = []
+        self._judged: list[tuple[str, Judgement]] = []
         self._information: list[Information] = []
         self._unexplored: list[Unexplored] = []
         self._foreign: Counter[str] = Counter()
@@ -96,8 +95,8 @@ class _Reading:
 
     def outcome(self) -> Outcome:
         """All of it; what several files ask for alike is asked once."""
-        requirements = _merged(one for judged in self._judged for one in judged.requirements)
-        optional = [one for judged in self._judged for one in judged.information]
+        requirements = _merged((owner_of(path), one) for path, judged in self._judged for one in judged.asked)
+        optional = [one for _, judged in self._judged for one in judged.information]
         foreign = [
             Unexplored(
                 what=f"the instructions of {count} files for {architecture}",
@@ -151,7 +150,8 @@ class _Reading:
         reached = (
             _reached(code, walk, usage, file.role) if walk and file.role and file.is_program and usage.counts else {}
         )
-        self._judged.append(judge_file(Judged(file.path, code, usage, file.sureness, file.is_program, sure, reached)))
+        judged = judge_file(Judged(file.path, code, usage, file.sureness, file.is_program, sure, reached))
+        self._judged.append((file.path, judged))
 
     def _has_time(self) -> bool:
         return self._subject.clock() < self._subject.deadline
@@ -199,12 +199,13 @@ def _translating(path: str) -> Information:
     )
 
 
-def _merged(requirements: Iterable[Requirement]) -> list[Requirement]:
-    """Alike but for their evidence: one, with the first places."""
-    groups: dict[tuple[str, str, Sureness], list[Requirement]] = {}
-    for one in requirements:
-        groups.setdefault((one.code, one.text, one.sureness), []).append(one)
-    return [
-        msgspec.structs.replace(alike[0], evidence=tuple(seen for one in alike for seen in one.evidence)[:_MAX_SHOWN])
-        for alike in groups.values()
-    ]
+def _merged(asked: Iterable[tuple[str, Asked]]) -> Iterator[Requirement]:
+    """One for all that an owner's files ask for equally surely, with the first places of each."""
+    groups: dict[tuple[str, str, Sureness], list[Asked]] = {}
+    for owner, one in asked:
+        groups.setdefault((owner, one.architecture, one.sureness), []).append(one)
+    for (_, architecture, sureness), alike in groups.items():
+        features = frozenset().union(*(one.features for one in alike))
+        rounds = zip_longest(*(one.evidence for one in alike))
+        evidence = [seen for together in rounds for seen in together if seen is not None]
+        yield from requires(architecture, features, sureness, evidence[:_MAX_SHOWN])

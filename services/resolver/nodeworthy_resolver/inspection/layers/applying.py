@@ -141,10 +141,12 @@ class Applier:
         hidden = name.removeprefix(WHITEOUT)
         if hidden in {"", ".", ".."}:
             return "a whiteout of nothing"
-        parent = self._index.reach(folder)
-        if parent is not None and name == OPAQUE:
+        parent = self._index.reach(folder, self._layer)
+        if parent is None:
+            return "a whiteout in something that is no folder"
+        if name == OPAQUE:
             self._index.empty(parent, self._layer)
-        elif parent is not None and not name.startswith(_OWN):
+        elif not name.startswith(_OWN):
             self._index.hide(parent, hidden, self._layer)
         return ""
 
