@@ -25,9 +25,12 @@ class PlatformQuestion(NamedTuple):
 
 
 async def ask_platforms(
-    questions: Sequence[PlatformQuestion], access: oci.RegistryAccess, *, with_content: bool = False
+    questions: Sequence[PlatformQuestion], access: oci.RegistryAccess, *, with_content: bool | None = None
 ) -> list[ImageReport | NodeworthyError]:
-    """The report on each image, in order, or why there is none; ``with_content`` reads layers too."""
+    """The report on each image, in order, or why there is none; ``with_content`` reads layers too.
+
+    ``None``: those of images that are required for platforms, and not by a Containerfile, whose images others publish.
+    """
     places = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def ask(question: PlatformQuestion) -> ImageReport | NodeworthyError:
@@ -40,7 +43,7 @@ async def ask_platforms(
 
 
 async def _ask(
-    question: PlatformQuestion, access: oci.RegistryAccess, with_content: bool
+    question: PlatformQuestion, access: oci.RegistryAccess, with_content: bool | None
 ) -> ImageReport | NodeworthyError:
     try:
         reference = oci.parse_reference(question.image)
@@ -50,6 +53,8 @@ async def _ask(
         if question.named_by:
             error.what = f"{', '.join(question.named_by)}: {error.what}"
         return hint_at_disk(question.image, error)
+    if with_content is None:
+        with_content = bool(question.wanted) and not question.named_by
     if not with_content:
         return make_report(question.image, known, question.wanted, question.named_by)
     from nodeworthy_cli.platform_contents import look_inside  # heavy, and not for everybody

@@ -43,10 +43,11 @@ _COLORS = {"yes": "green", "no": "red", "unknown": "yellow"}
     "--build-arg", "arguments", multiple=True, metavar="NAME=VALUE", help="A build argument of the Containerfile."
 )
 @click.option(
-    "--content",
+    "--content/--no-content",
     "with_content",
-    is_flag=True,
-    help="Also read the layers: the programs inside must be for the platform that the image says.",
+    default=None,
+    help="Also read the layers: the programs inside must be for the platform that the image says."
+    " Default: where --require asks for platforms of an image that is named here.",
 )
 @format_option
 @registry_options
@@ -59,7 +60,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
     required: tuple[str, ...],
     containerfile: str | None,
     arguments: tuple[str, ...],
-    with_content: bool,
+    with_content: bool | None,
     output: str,
     registry_config: Path | None,
     ca_file: Path | None,
@@ -69,8 +70,8 @@ def command(  # noqa: PLR0913 # one parameter for each option
     """What platforms images offer, and whether each image is what its platform says.
 
     IMAGE is written as for check. A platform is wanted by its own name: linux/arm64 is not served by linux/arm/v7. It is
-    looked at index and image config, and with --content at the program that the image starts, a script's interpreter, or
-    else all programs in it; that downloads it. The images of a Containerfile are wanted for the required
+    looked at index and image config, and of what is required also at the program that the image starts, a script's
+    interpreter, or else all programs in it; that downloads it. The images of a Containerfile are wanted for the required
     platforms, and without any for this machine's, as a build would pull them; of all stages, COPY --from and RUN --mount
     included.
 

@@ -69,7 +69,7 @@ def test_a_child_that_is_not_what_its_platform_says_is_a_no(nodeworthy: "Nodewor
 def test_a_child_that_cannot_be_read_is_unknown(nodeworthy: "Nodeworthy", mislabelled: str) -> None:
     done = nodeworthy("platforms", mislabelled, "--require", "linux/amd64,linux/ppc64le", "-o", "json", code=3)
     report = json.loads(done.stdout)
-    assert (report["answer"], report["level"]) == ("unknown", "config")
+    assert (report["answer"], report["level"]) == ("unknown", "content")
     assert [one["standing"] for one in report["wanted"]] == ["agrees", "unknown"]
     assert "not in mislabelled" in report["wanted"][1]["reason"]
 
@@ -191,5 +191,5 @@ def test_only_what_is_wanted_is_asked_of_a_registry(
         return 200, {"Content-Type": media_type}, data
 
     host = broken_registry(answer)
-    nodeworthy("platforms", f"{host}/app:1", "--plain-http", "--require", "linux/arm64", code=0)
+    nodeworthy("platforms", f"{host}/app:1", "--plain-http", "--no-content", "--require", "linux/arm64", code=0)
     assert len(asked) == 3  # the index, one manifest, its config

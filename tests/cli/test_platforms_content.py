@@ -65,8 +65,8 @@ def build(tmp_path: Path, builder: ModuleType) -> Build:
 def test_a_program_for_another_machine_is_found_by_looking_inside(nodeworthy: "Nodeworthy", build: Build) -> None:
     image = build({"amd64": ({"app": AMD64}, ("/app",)), "arm64": ({"app": AMD64}, ("/app",))})
     ask = ("platforms", image, "--require", "linux/amd64,linux/arm64")
-    assert "CONFIG" in nodeworthy(*ask, code=0).stdout
-    said = nodeworthy(*ask, "--content", code=1).stdout
+    assert "CONFIG" in nodeworthy(*ask, "--no-content", code=0).stdout
+    said = nodeworthy(*ask, code=1).stdout
     assert (
         "contradicts: linux/arm64: the image says it is for linux/arm64, but /app, which it starts, is for amd64"
         in said
