@@ -19,6 +19,8 @@ SECTIONS = (
     "cluster",
     "images",
     "resolver",
+    "inspection",
+    "instructions",
     "imports",
 )
 
