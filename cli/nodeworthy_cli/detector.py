@@ -43,6 +43,11 @@ from nodeworthy_detector.settings import (
     type=click.FloatRange(MIN_SCAN_SECONDS, MAX_SCAN_SECONDS),
     help="Between two looks at what has no interval of its own.  [default: 600]",
 )
+@click.option(
+    "--kernel-log",
+    type=click.Choice(["true", "false"]),
+    help="Whether known lines of the kernel log are published too, for diagnose.  [default: false]",
+)
 @http_options("/healthz, /readyz and /metrics")
 @log_option
 def command(bus: BusOptions, log_format: str, **given: str | float | Path | None) -> None:
@@ -80,6 +85,7 @@ _VARIABLES = {
     "host_root": "NODEWORTHY_HOST_ROOT",
     "features_d": "NODEWORTHY_FEATURES_D",
     "config": "NODEWORTHY_CONFIG",
+    "kernel_log": "NODEWORTHY_KERNEL_LOG",
     "scan_seconds": "NODEWORTHY_SCAN_SECONDS",
     "http_port": "NODEWORTHY_HTTP_PORT",
     "http_host": "NODEWORTHY_HTTP_HOST",

@@ -22,6 +22,7 @@ from nodeworthy_detector.pages import make_pages
 from nodeworthy_detector.presence import Presence
 from nodeworthy_detector.settings import CONFIGURATION, Settings
 from nodeworthy_detector.sources import SOURCES, Source
+from nodeworthy_detector.sources.kernel_log import KernelLogSource
 
 _LOG = EventLog("detector")
 
@@ -51,6 +52,8 @@ async def run(
     await file.load()
     identity = Identity(settings.node, DETECTOR, session or read_session(Path("/")), settings.node_uid)
     metrics = Metrics()
+    if settings.kernel_log:
+        sources = (*sources, KernelLogSource())
     detection = Detection(settings, host, sources, file, metrics, lambda *found: presence.offer(*found))  # noqa: PLW0108 # made below
     rescan = partial(handle_rescan, agenda=detection.agenda, sources=detection.source_names, metrics=metrics)
     presence = Presence(settings, identity, metrics, ready, rescan)

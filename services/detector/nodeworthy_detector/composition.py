@@ -12,6 +12,7 @@ from nodeworthy_detector.programs.runner import ProgramRunner
 from nodeworthy_detector.programs.source import ProgramsSource
 from nodeworthy_detector.settings import Pace, Settings
 from nodeworthy_detector.sources import CustomSource, KernelSource, LocalSource, Source, SystemSource
+from nodeworthy_detector.sources.kernel_log import KernelLogSource
 from nodeworthy_detector.sources.system.libraries import Library
 
 
@@ -25,6 +26,8 @@ class Notices(NamedTuple):
         """Why changes of a source may go unnoticed that could be told; empty if they do not."""
         if isinstance(source, WatchedSource):
             return self.folders.problem(source.folder)
+        if isinstance(source, KernelLogSource):
+            return "nothing tells of new lines of the kernel log"
         return self.devices.problem(source.name)
 
 

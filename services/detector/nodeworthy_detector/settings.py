@@ -8,6 +8,7 @@ from pathlib import Path
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.bus.publishing import PublicationSettings
 from nodeworthy.bus.snapshots import PublishingSettings
+from nodeworthy.errors import UsageError
 from nodeworthy.processes import read_port, read_seconds
 
 CONFIGURATION = Path("/etc/nodeworthy/detector.yaml")
@@ -57,6 +58,8 @@ class Settings:
     """The folder of files that administrators write, as the host sees it; empty: as the configuration says."""
     configuration: Path | None = None
     """The configuration file; ``None``: :data:`CONFIGURATION`, which need not be there."""
+    kernel_log: bool = False
+    """Whether known lines of the kernel log are facts too: set ``kernellog.event``, whose changes are events."""
     bus: ConnectionSettings = field(default_factory=ConnectionSettings)
     pace: Pace = field(default_factory=Pace)
     publishing: PublishingSettings = field(default_factory=PublishingSettings)
@@ -87,10 +90,18 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         host_root=Path(given.get("NODEWORTHY_HOST_ROOT", settings.host_root)),
         features_d=given.get("NODEWORTHY_FEATURES_D", settings.features_d),
         configuration=Path(given["NODEWORTHY_CONFIG"]) if "NODEWORTHY_CONFIG" in given else None,
+        kernel_log=_read_switch(given, "NODEWORTHY_KERNEL_LOG"),
         pace=replace(settings.pace, seconds=seconds),
         http_port=read_port(given, "NODEWORTHY_HTTP_PORT"),
         http_host=given.get("NODEWORTHY_HTTP_HOST", settings.http_host),
     )
+
+
+def _read_switch(given: Mapping[str, str], name: str) -> bool:
+    value = given.get(name, "false").lower()
+    if value not in {"true", "false"}:
+        raise UsageError(f"{name}={given[name][:60]!r} cannot be used", why="it is true or false")
+    return value == "true"
 
 
 MIN_SCAN_SECONDS = 1.0
