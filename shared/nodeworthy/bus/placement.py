@@ -16,6 +16,7 @@ class Placement(Enum):
 
 
 PLACEMENTS: Mapping[str, Placement] = {
+    "kernellog.event": Placement.INLINE,
     "local.feature": Placement.INLINE,
     "local.label": Placement.INLINE,
     "memory.hugepages": Placement.INLINE,

@@ -91,6 +91,7 @@ KNOWN_SETS: Mapping[str, tuple[str, ...]] = {
     "kernel.selinux": ("enabled",),
     "kernel.sysctl": tuple(_SYSCTLS.split()),
     "kernel.version": ("full", "major", "minor", "revision", "raw"),
+    "kernellog.event": ("kind", "line", "time", "code"),
     "local.feature": (),
     "local.label": (),
     "memory.hugepages": (),
