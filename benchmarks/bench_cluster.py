@@ -17,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench_detector import _bus, _memory
+from bench_bus import _service
+from bench_detector import _bus, _memory, _running
+from bench_detector import _service as _detector
 from labelled_cluster import (
     EVERYWHERE,
     LABELS,
@@ -26,17 +28,20 @@ from labelled_cluster import (
     RARELY,
     Floor,
     LabelledCluster,
+    Records,
     Usage,
     following,
     read_peak,
 )
 from timing import ROOT
 
-from nodeworthy.bus.connection import connect
+from nodeworthy.bus.connection import Connection, connect
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.bus.names import Names
+from nodeworthy.bus.requests import NodesRequest
 from nodeworthy.bus.store import Store
 from nodeworthy.bus.streams import define_streams, ensure_streams
+from nodeworthy.bus.validating import list_nodes
 from nodeworthy.kubernetes.client import Client
 from nodeworthy.kubernetes.config import find_access
 from nodeworthy.kubernetes.requests import RequestLimits
@@ -49,6 +54,8 @@ from tests.labeler.cluster.objects import Objects
 NODE_COUNT = 1_000
 ROUNDS = 3
 CHANGES = 30
+GONE = 1_000
+"""Nodes that are deleted at once."""
 QUIET_SECONDS = 10
 """In which statuses, records and events are written; statuses once in as many."""
 NAMES = Names("local")
@@ -115,6 +122,7 @@ async def _measure(cluster: Cluster, url: str, count: int) -> None:
         async with following(bench.labels.follow()):
             await bench.labels.is_complete.wait()
             await _measure_all(bench)
+            await _measure_ends(bench, connection, url)
 
 
 async def _measure_all(bench: LabelledCluster) -> None:
@@ -137,7 +145,6 @@ async def _measure_all(bench: LabelledCluster) -> None:
         await _measure_rule(bench, f"{RARELY}-own", RARELY, bench.rare)
         _tell_memory(bench)
         await asyncio.sleep(2 * QUIET_SECONDS)
-    await _measure_restart(bench)
     figures = Figures(labelled.wall - stopped.wall, rule, rare, busy, labelled.labeler)
     _compare(len(bench.names), figures, floors)
 
@@ -191,13 +198,56 @@ async def _measure_change(bench: LabelledCluster, name: str, value: str) -> floa
     return await bench.labels.wait(lambda labels: labels.get(f"{PREFIX}change") == value, [name]) - start
 
 
-async def _measure_restart(bench: LabelledCluster) -> None:
+async def _measure_ends(bench: LabelledCluster, connection: Connection, url: str) -> None:
+    """A labeler that has nothing to do at first; then a whole way from a node to its label, and nodes that go."""
     stopped = bench.read_usage()
     async with bench.labeler():
         ready = bench.read_usage()
         _tell("restart, nothing to do, until ready", stopped, ready)
         await asyncio.sleep(QUIET_SECONDS)
         _tell(f"  the {QUIET_SECONDS} s after it", ready, bench.read_usage())
+        with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
+            await _measure_fact(bench, url, Path(folder))
+        async with _service("validator", url):
+            await _measure_gone(bench, connection)
+
+
+async def _measure_fact(bench: LabelledCluster, url: str, folder: Path) -> None:
+    """One file of features.d after another, on a Node with a detector of its own, which looks at this machine."""
+    node, taken = "bench-detector", []
+    await bench.make_node(node)
+    async with _running(_detector(url, node, folder, burst=2 * CHANGES)):
+        for number in range(CHANGES + 1):
+            (folder / ".new").write_text(f"fact={number}\n")
+            start = time.perf_counter()
+            (folder / ".new").rename(folder / "file")
+            seen = await bench.labels.wait(lambda labels: labels.get(f"{PREFIX}fact") == str(number), [node])  # noqa: B023 # waited for here
+            taken.append(seen - start)
+    print(f"{'one fact on a node to its label':44} {_describe_times(taken[1:])}")
+
+
+async def _measure_gone(bench: LabelledCluster, connection: Connection) -> None:
+    """Nodes are deleted; what is said of them on the bus stays for an hour, and nobody is to answer with it."""
+    names = bench.names[:GONE]
+    records = Records(bench.store, names)
+    async with following(records.follow()):
+        await records.is_complete.wait()
+        known = await _count_answers(connection)
+        before = bench.read_usage()
+        deleted = await bench.delete_nodes(names)
+        ended = time.perf_counter()
+        await records.is_over.wait()
+        _tell(f"{len(names):,} Nodes deleted, until their records are gone", before, bench.read_usage())
+    taken = [records.removed[name] - deleted[name] for name in names]
+    late = max(records.removed.values()) - ended
+    print(
+        f"{'  from its deletion to its record':44} {_describe_times(taken)}; {late * 1e3:.0f} ms after the last deletion"
+    )
+    print(f"{'  nodes of which a validator tells':44} {known:,} before, {await _count_answers(connection):,} then")
+
+
+async def _count_answers(connection: Connection) -> int:
+    return (await list_nodes(connection, NAMES, NodesRequest(limit=1), seconds=10)).total
 
 
 def _tell(what: str, before: Usage, after: Usage) -> None:

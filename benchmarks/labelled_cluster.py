@@ -14,11 +14,14 @@ from bench_kubernetes_client import _cpu_seconds
 from bench_rules import read_facts
 from timing import ROOT
 
+from nodeworthy.bus import watching
 from nodeworthy.bus.composing import Identity
-from nodeworthy.bus.keys import DETECTOR
+from nodeworthy.bus.keys import DETECTOR, labels_key
+from nodeworthy.bus.names import Bucket
 from nodeworthy.bus.records import Session
 from nodeworthy.bus.snapshots import SnapshotPublisher
 from nodeworthy.bus.store import Store
+from nodeworthy.bus.watching import Watch
 from nodeworthy.features import FeatureSet, Snapshot
 from nodeworthy.kubernetes import requests
 from nodeworthy.kubernetes.client import Client
@@ -85,7 +88,7 @@ class Labels:
 
     async def wait(self, is_there: Predicate, nodes: Iterable[str] | None = None, count: int | None = None) -> float:
         """Wait until some Nodes have such labels, all or ``count`` of them; when it was."""
-        missing = {name for name in (self.known if nodes is None else nodes) if not is_there(self.known[name])}
+        missing = {name for name in (self.known if nodes is None else nodes) if not is_there(self.known.get(name, {}))}
         rest = 0 if count is None else len(self.known) - count
         done = asyncio.Event()
 
@@ -100,6 +103,29 @@ class Labels:
             await done.wait()
             self._waiting.remove(note)
         return time.perf_counter()
+
+
+class Records:
+    """When nodes went from bucket ``labels``, which is where commands and services look for what is labelled."""
+
+    def __init__(self, store: Store, nodes: Iterable[str]) -> None:
+        self.removed: dict[str, float] = {}
+        """By node: when it was heard."""
+        self.is_complete = asyncio.Event()
+        self.is_over = asyncio.Event()
+        """Whether all have gone."""
+        self._keys = {labels_key(node): node for node in nodes}
+        self._watch = Watch(store, Bucket.LABELS)
+
+    async def follow(self) -> None:
+        """Follow it until cancelled."""
+        async for change in self._watch.changes():
+            if isinstance(change, watching.Complete):
+                self.is_complete.set()
+            elif isinstance(change, watching.Removed) and change.key in self._keys:
+                self.removed[self._keys[change.key]] = time.perf_counter()
+                if len(self.removed) == len(self._keys):
+                    self.is_over.set()
 
 
 class Floor(NamedTuple):
@@ -134,24 +160,38 @@ class LabelledCluster:
         self.pid = 0
         """Of the labeler that runs, or did last."""
         self._client = client
-        self._store = store
+        self.store = store
         self._url = url
         self._facts = make_facts()
         self._publishers: dict[str, SnapshotPublisher] = {}
 
     async def make_nodes(self) -> None:
-        """As kubelets do, with labels from the first moment."""
+        """All Nodes."""
 
         async def make(name: str) -> None:
-            labels = {"kubernetes.io/hostname": name, OWN_LABEL: "first", **OF_KUBELET}
-            body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
-            request = requests.create(NODES, name, msgspec.json.encode(body), manager="kubelet")
-            answer = await self._client.request(request)
-            uid = msgspec.json.decode(answer.body, type=PartialObject).metadata.uid
-            identity = Identity(name, DETECTOR, Session(f"boot of {name}", 1), uid)
-            self._publishers[name] = SnapshotPublisher(self._store, identity)
+            identity = Identity(name, DETECTOR, Session(f"boot of {name}", 1), await self.make_node(name))
+            self._publishers[name] = SnapshotPublisher(self.store, identity)
 
         await in_parallel(self.names, make)
+
+    async def make_node(self, name: str) -> str:
+        """As a kubelet does, with labels from the first moment; the uid."""
+        labels = {"kubernetes.io/hostname": name, OWN_LABEL: "first", **OF_KUBELET}
+        body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+        request = requests.create(NODES, name, msgspec.json.encode(body), manager="kubelet")
+        answer = await self._client.request(request)
+        return msgspec.json.decode(answer.body, type=PartialObject).metadata.uid
+
+    async def delete_nodes(self, names: Sequence[str]) -> dict[str, float]:
+        """Delete Nodes; when each was."""
+        deleted = {}
+
+        async def delete(name: str) -> None:
+            await self._client.request(requests.delete(NODES, name))
+            deleted[name] = time.perf_counter()
+
+        await in_parallel(names, delete)
+        return deleted
 
     async def publish(self, name: str, **labels: str) -> None:
         """Say the facts of a Node, with labels of features.d."""
