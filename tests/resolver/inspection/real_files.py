@@ -1,21 +1,24 @@
 """Real files of other projects, fetched once by name, version and digest, and kept below the user's cache.
 
-The registries are the ones that this project is built from: PyPI and Debian's pool.
+They come from PyPI, and from the pool of the Debian archive that this machine's apt is set up for.
 """
 
 import hashlib
 import io
 import lzma
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import urllib.request
 import zipfile
+from functools import cache
 from pathlib import Path
 
-_POOL = "http://deb.debian.org/debian/"
+import pytest
+
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "nodeworthy" / "test-files"
 _AR_MAGIC, _AR_HEADER = b"!<arch>\n", 60
 
@@ -37,11 +40,24 @@ def debian(path: str, sha256: str) -> dict[str, bytes]:
     """The files of a package in Debian's pool: ``debian("pool/main/m/musl/musl_1.2.3-1_amd64.deb", "…")``."""
     kept = _CACHE / path.rpartition("/")[2]
     if not _is(kept, sha256):
-        with urllib.request.urlopen(_POOL + path, timeout=60) as answer:
+        with urllib.request.urlopen(_archive() + path, timeout=60) as answer:
             _keep(kept, answer.read(), sha256)
     with tarfile.open(fileobj=io.BytesIO(_data_of(kept.read_bytes()))) as archive:
         opened = ((member.name, archive.extractfile(member)) for member in archive if member.isfile())
         return {name.removeprefix("."): file.read() for name, file in opened if file}
+
+
+@cache
+def _archive() -> str:
+    """Where the archive is that apt installs from; packages of every architecture lie in one pool."""
+    if shutil.which("apt-get") is None:
+        pytest.skip("Debian's packages are fetched from where apt finds them, and there is no apt here")
+    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
+    told = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()
+    found = next((one for one in told if one.rstrip("/").endswith("/debian")), None)
+    if found is None:
+        pytest.skip("apt is set up for no archive of Debian itself")
+    return found
 
 
 def _data_of(deb: bytes) -> bytes:
