@@ -17,6 +17,7 @@ VERBS = {
     "features": "What this machine offers.",
     "check": "Will an image run, and if not, why not.",
     "diagnose": "What a failure really was: a message, an exit code, a pod.",
+    "checkup": "Every image in use, held against the nodes, the greatest risk first.",
     "inspect": "What an image needs, read from its own files.",
     "platforms": "What platforms images offer, and whether all that are wanted are there.",
     "spec": "Write, validate, show, attach and remove compatibility specifications.",

@@ -1,7 +1,5 @@
 """``nodeworthy nodes``: which nodes the bus knows, and how well."""
 
-import csv
-import sys
 import time
 from collections.abc import Sequence
 
@@ -12,7 +10,7 @@ from nodeworthy_cli.bus_calls import run_on_bus
 from nodeworthy_cli.bus_options import BusOptions, bus_options
 from nodeworthy_cli.node_hardware import describe_accelerators
 from nodeworthy_cli.node_summaries import mark, read_nodes
-from nodeworthy_cli.output import MACHINE_FORMATS, print_document, print_table, printable
+from nodeworthy_cli.output import MACHINE_FORMATS, print_csv, print_document, print_table
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
@@ -63,20 +61,14 @@ def _print_nodes(nodes: Sequence[NodeSummary], *, is_wide: bool, is_full: bool) 
 
 
 def _print_csv(nodes: Sequence[NodeSummary]) -> None:
-    """RFC 4180, with a line of names; ages are seconds."""
+    """The ledger; ages are seconds."""
     now = time.time()
-    writer = csv.writer(sys.stdout, lineterminator="\r\n")
-    writer.writerow(head.lower() for head in _LEDGER)
+    rows = []
     for node in nodes:
         *row, _ = _ledger_row(node, now)
         age = _age(node)
-        writer.writerow(map(_cell, (*row, "" if age is None else f"{age:.0f}")))
-
-
-def _cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula: facts are other people's text (OWASP, CSV injection)."""
-    text = printable(text)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) and text != "-" else text
+        rows.append((*row, "" if age is None else f"{age:.0f}"))
+    print_csv([head.lower() for head in _LEDGER], rows)
 
 
 _LEDGER = ("NODE", "ARCHITECTURE", "LEVEL", "MODEL", "OS", "KERNEL", "ACCELERATORS", "HEALTH", "FACTS", "AGE")

@@ -1,8 +1,9 @@
 """How answers are printed: json and yaml for programs, aligned columns for people."""
 
+import csv
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 import msgspec
@@ -38,6 +39,20 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, indent: 
     for row in cells:
         line = "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         sys.stdout.write(indent + line.rstrip() + "\n")
+
+
+def print_csv(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print RFC 4180, with a line of names."""
+    writer = csv.writer(sys.stdout, lineterminator="\r\n")
+    writer.writerow(heads)
+    for row in rows:
+        writer.writerow(map(_csv_cell, row))
+
+
+def _csv_cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula: facts are other people's text (OWASP, CSV injection)."""
+    text = printable(text)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) and text != "-" else text
 
 
 def printable(text: str) -> str:
