@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each makes its own environment in .venv first.
 BIN := .venv/bin
 
-.PHONY: run demo test lint format bench servers clean
+.PHONY: run demo test lint format bench cases servers clean
 
 run: demo
 	@exec $(BIN)/nodeworthy up
@@ -25,6 +25,9 @@ format: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/run.py
+
+cases: .venv/.dev
+	@$(BIN)/python -m tests.cases.images.table
 
 servers: .venv/.dev
 	$(BIN)/python tests/servers/build.py registries

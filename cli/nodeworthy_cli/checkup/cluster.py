@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from nodeworthy.bus.keys import KUBERNETES
-from nodeworthy.diagnosis.scheduling import NodeView
+from nodeworthy.diagnosis.selecting import NodeView
 from nodeworthy.errors import NodeworthyError
 from nodeworthy.fleet import Fleet
 from nodeworthy.kubernetes import requests

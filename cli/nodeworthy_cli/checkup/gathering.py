@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nodeworthy import platforms
-from nodeworthy.diagnosis.scheduling import NodeView
+from nodeworthy.diagnosis.selecting import NodeView
 from nodeworthy.errors import UsageError
 from nodeworthy.features import Snapshot
 from nodeworthy.fleet import DETECTOR, Fleet, node_facts

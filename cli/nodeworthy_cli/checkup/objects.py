@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from nodeworthy.diagnosis.pods import Affinity, Toleration
-from nodeworthy.diagnosis.scheduling import NodeView, Taint
+from nodeworthy.diagnosis.selecting import NodeView, Taint
 from nodeworthy.kubernetes.resources import Resource
 from nodeworthy_cli.checkup.placement import Placement, make_placement
 from nodeworthy_labeler.cluster.node_info import NodeInfo

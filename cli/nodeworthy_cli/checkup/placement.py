@@ -9,15 +9,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from nodeworthy.diagnosis.pods import Affinity, SelectorTerm, Toleration
-from nodeworthy.diagnosis.scheduling import NodeView, Taint, describe, holds
+from nodeworthy.diagnosis.selecting import BLOCKING, NodeView, Taint, describe, term_holds, tolerates
 
 _PASSING_TAINTS = "node.kubernetes.io/"
 """Taints of these names tell of a state that passes: not ready, under pressure, cordoned (Kubernetes, "Taints and
 Tolerations"). Where a pod may be placed tomorrow does not hang on them."""
-_BLOCKING = frozenset({"NoSchedule", "NoExecute"})
 _SYSTEM_LABELS = frozenset({"kubernetes.io/os", "beta.kubernetes.io/os"})
-_NAME_FIELD = "metadata.name"
-"""The only field of a Node that a term may name (core/v1 NodeSelectorTerm)."""
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -48,13 +45,13 @@ class Placement(msgspec.Struct, frozen=True):
             return self.node == node.name
         if any(node.labels.get(key) != value for key, value in self.selector):
             return False
-        if self.terms and not any(_holds(term, node) for term in self.terms):
+        if self.terms and not any(term_holds(term, node) for term in self.terms):
             return False
         return all(self._tolerates(taint) for taint in node.taints)
 
     def _tolerates(self, taint: Taint) -> bool:
-        passes = taint.effect not in _BLOCKING or taint.key.startswith(_PASSING_TAINTS)
-        return passes or any(_tolerates(one, taint) for one in self.tolerations)
+        passes = taint.effect not in BLOCKING or taint.key.startswith(_PASSING_TAINTS)
+        return passes or any(tolerates(one, taint) for one in self.tolerations)
 
     def __str__(self) -> str:
         """In words, as ``kubernetes.io/arch=amd64``; empty where no node is chosen."""
@@ -82,24 +79,3 @@ def make_placement(
         node,
         is_everywhere,
     )
-
-
-def _holds(term: SelectorTerm, node: NodeView) -> bool:
-    """Whether all of a term holds; one that asks nothing takes no node (core/v1 NodeSelectorTerm)."""
-    expressions, fields = term.match_expressions or (), term.match_fields or ()
-    if not expressions and not fields:
-        return False
-    return all(holds(one, node.labels) for one in expressions) and all(
-        one.key == _NAME_FIELD and holds(one, {_NAME_FIELD: node.name}) for one in fields
-    )
-
-
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """As core/v1 Toleration says: without a key Exists tolerates everything, an empty effect means all effects."""
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if not toleration.key:
-        return toleration.operator == "Exists"
-    if toleration.key != taint.key:
-        return False
-    return toleration.operator == "Exists" or (toleration.value or "") == taint.value

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nodeworthy.diagnosis.scheduling import NodeView
+from nodeworthy.diagnosis.selecting import NodeView
 from nodeworthy_cli.checkup.placement import Placement
 from nodeworthy_cli.checkup.uses import Use, WorkloadName
 

@@ -7,7 +7,8 @@ import msgspec
 
 from nodeworthy.diagnosis.pods import Pod, PodReport
 from nodeworthy.diagnosis.records import Cause
-from nodeworthy.diagnosis.scheduling import NodeView, Offer, Taint, explain_pending
+from nodeworthy.diagnosis.scheduling import Offer, explain_pending
+from nodeworthy.diagnosis.selecting import NodeView, Taint
 from nodeworthy.errors import NodeworthyError, UsageError
 from nodeworthy.fleet import Fleet
 from nodeworthy.kubernetes import requests

@@ -15,7 +15,7 @@ from nodeworthy.errors import UsageError
 MAX_TOKEN_BYTES = 253
 """Bytes of a name before encoding: the longest Kubernetes object name (RFC 1123 subdomain)."""
 
-_PLAIN = re.compile(rb"[a-z0-9-]")
+_STRANGE = re.compile(rb"[^a-z0-9.-]")
 _TOKEN = re.compile(r"(?:[a-z0-9_-]|=[0-9a-f]{2})+")
 _CLUSTER = re.compile(r"[a-z0-9-]{1,32}")
 
@@ -34,14 +34,11 @@ def encode_token(text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
     if not 0 < len(data) <= MAX_TOKEN_BYTES:
         raise UsageError(f"{text[:60]!r} is no name for the bus", why=f"names have 1 to {MAX_TOKEN_BYTES} bytes")
-    return "".join(_encode_byte(byte) for byte in data)
+    return _STRANGE.sub(_encode_byte, data).replace(b".", b"_").decode()
 
 
-def _encode_byte(byte: int) -> str:
-    letter = bytes((byte,))
-    if letter == b".":
-        return "_"
-    return letter.decode() if _PLAIN.fullmatch(letter) else f"={byte:02x}"
+def _encode_byte(found: re.Match[bytes]) -> bytes:
+    return f"={ord(found[0]):02x}".encode()
 
 
 def decode_token(token: str) -> str:

@@ -8,12 +8,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nodeworthy.bus import payloads
 from nodeworthy.bus.keys import Producer, parse_snapshot_key
 from nodeworthy.bus.names import Bucket, Topic, encode_token
-from nodeworthy.bus.pending import MissingSetError, PendingSets, PendingSettings
-from nodeworthy.bus.records import ResyncRequest, SetEntry, SnapshotMessage
+from nodeworthy.bus.pending import PendingSets, PendingSettings
+from nodeworthy.bus.records import ResyncRequest, SnapshotMessage
 from nodeworthy.bus.sets import SetReader
 from nodeworthy.bus.store import Store
 from nodeworthy.bus.streams import MAX_SNAPSHOT_BYTES
@@ -68,6 +69,16 @@ NodeChange = PublishedSnapshot | NodeRemoved | NodeProblem | Complete
 
 Held = tuple[str, FeatureSet]
 """A content and its digest."""
+
+
+class _Contents(NamedTuple):
+    """The contents of a snapshot's present sets."""
+
+    held: dict[str, Held]
+    reasons: dict[str, str]
+    """Why others are not known."""
+    awaited: dict[str, asyncio.Task[FeatureSet | BusError]]
+    """Of many snapshots that name one digest all wait for one task: at the start that is every node of a fleet."""
 
 
 class NodeReader:
@@ -139,21 +150,13 @@ class NodeReader:
             _LOG.warning("bus.bad_snapshot", about=put.key, key=put.key, revision=put.revision, error=str(error))
             deliver(NodeProblem(node, producer, put.revision, str(error)))
             return
-        held: dict[str, Held] = {}
-        is_whole = True
-        for name, entry in message.sets.items():
-            if entry.state is SetState.PRESENT:
-                found = self._peek(entry)
-                if found is None:
-                    is_whole = False
-                else:
-                    held[name] = found
-        if is_whole:
-            deliver(build_snapshot(put, node, producer, message, held, {}))
+        contents = self._begin(message, node)
+        if not contents.awaited:
+            deliver(build_snapshot(put, node, producer, message, contents.held, contents.reasons))
             return
         assert self._group is not None
         task = self._group.create_task(
-            self._fetch(put, node, producer, message, deliver), name=f"sets of {put.key} at {put.revision}"
+            self._finish(put, node, producer, message, contents, deliver), name=f"sets of {put.key} at {put.revision}"
         )
         self._tasks[task] = node
         task.add_done_callback(self._tasks.pop)
@@ -165,41 +168,43 @@ class NodeReader:
         except NodeworthyError as error:
             _LOG.warning("bus.strange_key", about=removed.key, key=removed.key, error=str(error))
 
-    def _peek(self, entry: SetEntry) -> Held | None:
-        """The content of a present set if it can be had without asking."""
-        if entry.content is None:
-            content = self.sets.peek(entry.digest)
-            return None if content is None else (entry.digest, content)
-        try:
-            return self.sets.intern(entry.content)
-        except BusContentError:
-            return None
+    def _begin(self, message: SnapshotMessage, node: str) -> _Contents:
+        """The contents of the present sets that can be had without asking; the others are being fetched."""
+        assert self._group is not None
+        contents = _Contents({}, {}, {})
+        for name, entry in message.sets.items():
+            if entry.state is not SetState.PRESENT:
+                continue
+            if entry.content is not None:
+                try:
+                    contents.held[name] = self.sets.intern(entry.content)
+                except BusContentError as error:
+                    contents.reasons[name] = str(error)
+            elif (content := self.sets.peek(entry.digest)) is not None:
+                contents.held[name] = (entry.digest, content)
+            else:
+                contents.awaited[name] = self._pending.fetch(self._group, entry.digest, node)
+        return contents
 
-    async def _fetch(
+    async def _finish(
         self,
         put: Put,
         node: str,
         producer: Producer,
         message: SnapshotMessage,
+        contents: _Contents,
         deliver: Callable[[NodeChange], None],
     ) -> None:
-        present = {name: entry for name, entry in message.sets.items() if entry.state is SetState.PRESENT}
-        found = await asyncio.gather(*(self._get(entry, node) for entry in present.values()))
+        await asyncio.wait(contents.awaited.values())
         if self._newest.get(put.key) != put.revision:
             return  # a newer snapshot of this key came meanwhile
-        held = {name: item for name, item in zip(present, found, strict=True) if not isinstance(item, str)}
-        reasons = {name: item for name, item in zip(present, found, strict=True) if isinstance(item, str)}
-        deliver(build_snapshot(put, node, producer, message, held, reasons))
-
-    async def _get(self, entry: SetEntry, node: str) -> Held | str:
-        """The content of a present set, or why it is not known."""
-        assert self._group is not None
-        try:
-            if entry.content is not None:
-                return self.sets.intern(entry.content)
-            return entry.digest, await self._pending.get(self._group, entry.digest, node)
-        except (BusContentError, MissingSetError) as error:
-            return str(error)
+        for name, task in contents.awaited.items():
+            found = task.result()
+            if isinstance(found, BusError):
+                contents.reasons[name] = str(found)
+            else:
+                contents.held[name] = (message.sets[name].digest, found)
+        deliver(build_snapshot(put, node, producer, message, contents.held, contents.reasons))
 
     def _want_resync(self, node: str, reason: str) -> None:
         assert self._group is not None

@@ -50,12 +50,11 @@ class PendingSets:
         """Digest to the first nodes that named it, and whether each was asked."""
         self._slots = asyncio.Semaphore(settings.fetches)
 
-    async def get(self, group: asyncio.TaskGroup, digest: str, node: str) -> FeatureSet:
-        """The content of a digest that a snapshot of ``node`` names.
+    def fetch(self, group: asyncio.TaskGroup, digest: str, node: str) -> asyncio.Task[FeatureSet | BusError]:
+        """The content of a digest that a snapshot of ``node`` names, or why it is not known, when the task is done.
 
-        Raises:
-            MissingSetError: it did not come in time.
-            BusContentError: what is there is not what the digest says.
+        All who want it wait for this one task, and nobody may cancel it. Why it is not known is a :class:`MissingSetError`,
+        or a :class:`~nodeworthy.errors.BusContentError`: what is there is not what the digest says.
         """
         nodes = self._askers.setdefault(digest, {})
         if len(nodes) < self._settings.asks:
@@ -67,11 +66,7 @@ class PendingSets:
             wait = 0.0 if is_failed else self._settings.wait
             task = group.create_task(self._fetch(digest, wait), name=f"set {digest}")
             self._fetching[digest] = task
-        # Shielded: one snapshot that is overtaken must not end the wait of the others.
-        found = await asyncio.shield(task)
-        if isinstance(found, BusError):
-            raise found
-        return found
+        return task
 
     async def _fetch(self, digest: str, wait: float) -> FeatureSet | BusError:
         """The content or the error; raising would end the task group, and with it everything else."""

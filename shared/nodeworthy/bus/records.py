@@ -78,6 +78,10 @@ class SnapshotMessage(Message, frozen=True, kw_only=True):
     """Unix time in seconds after which the producer itself says that this no longer holds; ``None``: never."""
     rescans: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_RESCANS)] = ()
     """Ids of the :class:`RescanRequest` that this snapshot answers."""
+    is_node_gone: bool = False
+    """The cluster had a Node of this name, with the uid in ``node_uid`` where it is known, and has none any more: nobody's
+    facts of it count, until this is removed or somebody speaks of a Node with another uid. Only ``kubernetes`` can say so,
+    and it says nothing else then."""
 
 
 class EventMessage(Message, frozen=True, kw_only=True):

@@ -4,32 +4,15 @@ What kube-scheduler asks: ``nodeSelector`` and required node affinity, amounts o
 use up are not counted here; the scheduler's event tells of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nodeworthy.diagnosis.pods import Expression, Pod, Toleration
+from nodeworthy.diagnosis.pods import Expression, Pod, SelectorTerm
 from nodeworthy.diagnosis.records import Cause, Confidence
+from nodeworthy.diagnosis.selecting import BLOCKING, NodeView, describe, holds, term_holds, tolerates
 from nodeworthy.requirements import Layer
 
-_BLOCKING = frozenset({"NoSchedule", "NoExecute"})
 _SHOWN = 3
-
-
-class Taint(NamedTuple):
-    """A taint of a node."""
-
-    key: str
-    value: str
-    effect: str
-
-
-class NodeView(NamedTuple):
-    """A Node as the scheduler sees it."""
-
-    name: str
-    labels: Mapping[str, str]
-    taints: tuple[Taint, ...] = ()
-    allocatable: Mapping[str, str] = {}
 
 
 class Offer(NamedTuple):
@@ -63,58 +46,24 @@ def explain_pending(pod: Pod, nodes: Sequence[NodeView], offers: Sequence[Offer]
     return tuple(causes or _taints(pod, fitting))
 
 
-def describe(one: Expression) -> str:
-    """An expression as a person writes it: ``accelerator=nvidia``, ``size in (a, b)``."""
-    values = one.values or ()
-    if one.operator == "In":
-        return f"{one.key}={values[0]}" if len(values) == 1 else f"{one.key} in ({', '.join(values)})"
-    return " ".join((one.key, one.operator, *values))
-
-
-def holds(one: Expression, labels: Mapping[str, str]) -> bool:
-    """Whether a node with these labels fulfils an expression (core/v1 NodeSelectorRequirement)."""
-    values = one.values or ()
-    here = labels.get(one.key)
-    match one.operator:
-        case "In":
-            return here in values
-        case "NotIn":
-            return here not in values
-        case "Exists":
-            return here is not None
-        case "DoesNotExist":
-            return here is None
-        case "Gt" | "Lt":
-            if here is None or len(values) != 1 or not (_is_number(here) and _is_number(values[0])):
-                return False
-            return int(here) > int(values[0]) if one.operator == "Gt" else int(here) < int(values[0])
-        case _:
-            return False
-
-
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").isdecimal() and len(text) < 20  # noqa: PLR2004 # an int64
-
-
 def _selector(pod: Pod) -> list[Expression]:
     return [Expression(key, "In", (value,)) for key, value in (pod.spec.node_selector or {}).items()]
 
 
-def _terms(pod: Pod) -> list[tuple[Expression, ...]]:
+def _terms(pod: Pod) -> tuple[SelectorTerm, ...]:
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-    terms = (affinity.required.node_selector_terms if affinity and affinity.required else None) or ()
-    return [term.match_expressions or () for term in terms]
+    return (affinity.required.node_selector_terms if affinity and affinity.required else None) or ()
 
 
 def _expressions(pod: Pod) -> list[Expression]:
     """Everything that must hold; of alternatives only where there is one of them."""
     terms = _terms(pod)
-    return [*_selector(pod), *(terms[0] if len(terms) == 1 else ())]
+    return [*_selector(pod), *((terms[0].match_expressions or ()) if len(terms) == 1 else ())]
 
 
 def _selects(pod: Pod, node: NodeView) -> bool:
     terms = _terms(pod)
-    fits = not terms or any(all(holds(one, node.labels) for one in term) for term in terms)
+    fits = not terms or any(term_holds(term, node) for term in terms)
     return fits and all(holds(one, node.labels) for one in _selector(pod))
 
 
@@ -210,7 +159,7 @@ def _taints(pod: Pod, nodes: Sequence[NodeView]) -> Iterator[Cause]:
         node.name: taint
         for node in nodes
         for taint in node.taints
-        if taint.effect in _BLOCKING and not any(_tolerates(one, taint) for one in pod.spec.tolerations or ())
+        if taint.effect in BLOCKING and not any(tolerates(one, taint) for one in pod.spec.tolerations or ())
     }
     if not nodes or len(found) < len(nodes):
         return
@@ -221,17 +170,6 @@ def _taints(pod: Pod, nodes: Sequence[NodeView]) -> Iterator[Cause]:
         told[:_SHOWN],
         "a toleration in the pod's template, or nodes without the taint",
     )
-
-
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """As core/v1 Toleration says: an empty key with Exists tolerates everything, an empty effect all effects."""
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return bool(toleration.key) and (toleration.value or "") == taint.value
 
 
 def _likely(code: str, text: str, evidence: tuple[str, ...], cure: str, layer: Layer | None = None) -> Cause:

@@ -1,7 +1,7 @@
 import pytest
 
 from nodeworthy.diagnosis.pods import Affinity, Expression, NodeAffinity, NodeSelector, SelectorTerm, Toleration
-from nodeworthy.diagnosis.scheduling import NodeView, Taint
+from nodeworthy.diagnosis.selecting import NodeView, Taint
 from nodeworthy_cli.checkup.placement import Placement, make_placement
 
 ARM = NodeView("arm", {"kubernetes.io/arch": "arm64", "kubernetes.io/os": "linux"})

@@ -61,7 +61,7 @@ def test_what_became_a_link_meanwhile_is_not_followed(root: Path, tmp_path: Path
     (root / "file").symlink_to(tmp_path / "secret")
 
     assert tree.entry("/usr/bin/sh") is None
-    assert tree.names("/usr/bin") == ()
+    assert not tree.names("/usr/bin")
     for path in ("/usr/bin/sh", "/file"):
         with pytest.raises(NotKeptError):
             tree.read(path)

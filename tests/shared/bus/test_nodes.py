@@ -326,3 +326,21 @@ async def test_a_thousand_nodes_that_name_one_missing_set_wait_together(
     assert len(told.of(PublishedSnapshot)) == 1000
     assert all(published.snapshot.contents == {"kernel.config": CONFIG} for published in told.of(PublishedSnapshot))
     assert len(asked) == IMPATIENT.asks
+
+
+async def test_nodes_that_name_the_same_new_sets_wait_for_them_together(
+    store: Store, reading: Callable[..., Told], eventually: "Eventually"
+) -> None:
+    """At the start all nodes of a fleet do: forty sets of each of 5,000 nodes would be 200,000 tasks."""
+    sets = [encode(FeatureSet(attributes={"option": str(number)})) for number in range(10)]
+    entries = {f"set.{number}": SetEntry(SetState.PRESENT, digest=digest(data)) for number, data in enumerate(sets)}
+    for number in range(20):
+        await put_message(store, message_of(entries, node=f"n{number}"), f"n{number}.detector")
+    before = len(asyncio.all_tasks())
+    told = reading(PATIENT)
+    await eventually(lambda: sum(task.get_name().startswith("sets of") for task in asyncio.all_tasks()) == 20)
+    assert len(asyncio.all_tasks()) - before < 20 + 2 * len(sets)
+    for data in sets:
+        await put_set(store, data)
+    await eventually(lambda: told.of(Complete))
+    assert [len(one.digests) for one in told.of(PublishedSnapshot)] == [10] * 20

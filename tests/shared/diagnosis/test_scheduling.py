@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from nodeworthy.diagnosis.pods import Expression, Pod
-from nodeworthy.diagnosis.scheduling import NodeView, Offer, Taint, explain_pending, holds
+from nodeworthy.diagnosis.scheduling import Offer, explain_pending
+from nodeworthy.diagnosis.selecting import NodeView, Taint, holds
 
 LABEL = "feature.node.kubernetes.io/accelerator"
 GPU_RULE = Offer(LABEL, "nvidia", "gpu", "rule gpu-rule")

@@ -41,7 +41,7 @@ class FolderTree:
     def __init__(self, root: Path) -> None:
         try:
             self._root = root.resolve(strict=True)
-            os.close(os.open(self._root, _FOLDER))
+            self._last = _Opened("", self._root)
         except (OSError, RuntimeError) as error:
             why = (isinstance(error, OSError) and error.strerror) or str(error)
             raise UsageError(f"{root} cannot be read as a root folder", why=why, todo="name a folder") from error
@@ -52,9 +52,9 @@ class FolderTree:
         """What stands at a path; a link is not followed."""
         folder, _, name = path.rpartition("/")
         try:
-            with self._opened(folder) as parent:
-                status = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)
-                target = os.readlink(name, dir_fd=parent) if stat.S_ISLNK(status.st_mode) else ""
+            parent = self._opened(folder).descriptor
+            status = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)
+            target = os.readlink(name, dir_fd=parent) if stat.S_ISLNK(status.st_mode) else ""
         except (OSError, ValueError) as error:
             self._note(folder or "/", error)
             return None
@@ -65,8 +65,7 @@ class FolderTree:
         if folder in COVERED:
             return ()
         try:
-            with self._opened(folder) as descriptor:
-                return sorted(os.listdir(descriptor))  # noqa: PTH208 # pathlib lists no opened folder
+            return sorted(os.listdir(self._opened(folder.rstrip("/")).descriptor))  # noqa: PTH208 # pathlib lists no opened folder
         except (OSError, ValueError) as error:
             self._note(folder, error)
             return ()
@@ -123,30 +122,29 @@ class FolderTree:
         if isinstance(error, OSError) and error.errno not in _ABSENT:
             self._unread.setdefault(folder, error.strerror or str(error))
 
-    @contextmanager
-    def _opened(self, folder: str) -> Iterator[int]:
-        """A folder of the tree, opened without following a link below the root."""
-        descriptor = os.open(self._root, _FOLDER)
-        try:
-            for part in folder.split("/"):
-                if not part:
-                    continue
-                inner = os.open(part, _FOLDER, dir_fd=descriptor)
-                os.close(descriptor)
-                descriptor = inner
-            yield descriptor
-        finally:
-            os.close(descriptor)
+    def _opened(self, folder: str) -> "_Opened":
+        """A folder of the tree, opened without following a link below the root, until another one is asked for.
+
+        The last one stays open, since who reads a tree mostly asks for what stands beside or below.
+        """
+        if folder == self._last.path:
+            return self._last
+        is_below = folder.startswith(f"{self._last.path}/")
+        reached, left = (self._last, folder[len(self._last.path) :]) if is_below else (_Opened("", self._root), folder)
+        for part in filter(None, left.split("/")):
+            reached = _Opened(f"{reached.path}/{part}", part, reached)
+        self._last = reached
+        return reached
 
     @contextmanager
     def _opened_file(self, path: str) -> Iterator[int]:
         folder, _, name = path.rpartition("/")
         try:
-            with self._opened(folder) as parent:
-                # Looked at first: opening a device does something.
-                if not stat.S_ISREG(os.stat(name or ".", dir_fd=parent, follow_symlinks=False).st_mode):
-                    raise NotKeptError(f"{path} is no file")
-                descriptor = os.open(name, _FILE, dir_fd=parent)
+            parent = self._opened(folder).descriptor
+            # Looked at first: opening a device does something.
+            if not stat.S_ISREG(os.stat(name or ".", dir_fd=parent, follow_symlinks=False).st_mode):
+                raise NotKeptError(f"{path} is no file")
+            descriptor = os.open(name, _FILE, dir_fd=parent)
         except (OSError, ValueError) as error:
             why = (isinstance(error, OSError) and error.strerror) or error
             raise NotKeptError(f"{path} cannot be read: {why}") from error
@@ -156,6 +154,20 @@ class FolderTree:
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+class _Opened:
+    """A folder that stays open as long as somebody refers to it."""
+
+    def __init__(self, path: str, name: str | Path, parent: "_Opened | None" = None) -> None:
+        self.path = path
+        """In the tree; the root is empty."""
+        self.descriptor = -1
+        self.descriptor = os.open(name, _FOLDER, dir_fd=parent.descriptor if parent else None)
+
+    def __del__(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
 
 
 class FileTree:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from nodeworthy.requirements import Inspection, Unexplored
-from nodeworthy_resolver.inspection.closure import find_start
-from nodeworthy_resolver.inspection.elf import Elf, read_elf
+from nodeworthy_resolver.inspection.closure import Start, find_start
+from nodeworthy_resolver.inspection.indexing import ElfFiles
 from nodeworthy_resolver.inspection.instructions import read_instructions
 from nodeworthy_resolver.inspection.libraries import list_libraries
 from nodeworthy_resolver.inspection.limits import DEFAULT_LIMITS, ENGINE, InspectingLimits
@@ -17,7 +17,8 @@ from nodeworthy_resolver.inspection.readings.machines import read_machines
 from nodeworthy_resolver.inspection.readings.page_sizes import read_page_sizes
 from nodeworthy_resolver.inspection.readings.symbol_versions import read_symbol_versions
 from nodeworthy_resolver.inspection.subject import ImageConfig, Outcome, Reading, Subject
-from nodeworthy_resolver.inspection.tree import Kind, NotKeptError, Tree
+from nodeworthy_resolver.inspection.timing import OutOfTimeError, TimedTree
+from nodeworthy_resolver.inspection.tree import Tree
 
 READINGS: tuple[tuple[str, Reading], ...] = (
     ("machines of programs", read_machines),
@@ -29,8 +30,6 @@ READINGS: tuple[tuple[str, Reading], ...] = (
     ("instructions", read_instructions),
 )
 """By the words in which one is named that fails. Disassembling is the last, since it takes all the time that is left."""
-
-_MAGIC = b"\x7fELF"
 
 _Found = TypeVar("_Found")
 
@@ -69,46 +68,31 @@ def make_subject(
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Subject, tuple[Unexplored, ...]]:
     """An image, prepared for the readings, and the ELF files that could not be looked at."""
-    deadline = clock() + limits.seconds
-    elves, unread = _index(tree, limits.elf_files)
-    return Subject(tree, config, find_start(tree, elves, config), elves, clock, deadline), unread
-
-
-def _index(tree: Tree, most: int) -> tuple[dict[str, Elf], tuple[Unexplored, ...]]:
-    """Every ELF file of the tree, read but for its content."""
-    elves: dict[str, Elf] = {}
-    unexplored: list[Unexplored] = []
-    for path, entry in tree.walk():
-        if entry.kind is not Kind.FILE or entry.size < len(_MAGIC):
-            continue
-        if len(elves) >= most:
-            unexplored.append(Unexplored("the rest of the ELF files", f"more than {most:,} are not looked at"))
-            break
-        try:
-            if tree.read(path, 0, len(_MAGIC)) != _MAGIC:
-                continue
-            with tree.map(path) as content:
-                found = read_elf(content)
-        except NotKeptError as error:
-            unexplored.append(Unexplored(path, str(error), decides=False))
-            continue
-        if found is not None:
-            elves[path] = found
-    return elves, tuple(unexplored)
+    timed = TimedTree(tree, clock, clock() + limits.seconds)
+    elves = ElfFiles(timed)
+    # What starts is found first: it must not be missing because other files took the room or the time.
+    try:
+        start = find_start(timed, elves, config)
+    except OutOfTimeError as error:
+        start = Start(unexplored=(Unexplored("what is started", str(error)),))
+    left = elves.read_all(limits.elf_files)
+    subject = Subject(timed, config, start, elves.sorted(), clock, timed.deadline)
+    return subject, (*left, *elves.unexplored(start))
 
 
 def _ask(name: str, reading: Reading, subject: Subject) -> Outcome:
     """What one reading found. One that fails on a file nobody thought of leaves its question open, and no other."""
     try:
         return reading(subject)
+    except OutOfTimeError as error:
+        return Outcome(unexplored=(Unexplored(name, str(error)),))
     except Exception as error:  # noqa: BLE001 # the files are a stranger's: whatever it is, it is told and decides nothing
         return Outcome(unexplored=(Unexplored(name, f"reading it failed: {type(error).__name__}: {error}"),))
 
 
 def _distinct(found: Iterable[_Found]) -> tuple[_Found, ...]:
-    """In order, each once; records that hold mappings cannot be hashed."""
-    kept: list[_Found] = []
+    """In order, each once, by their texts: records that hold mappings cannot be hashed."""
+    kept: dict[str, _Found] = {}
     for one in found:
-        if one not in kept:
-            kept.append(one)
-    return tuple(kept)
+        kept.setdefault(repr(one), one)
+    return tuple(kept.values())

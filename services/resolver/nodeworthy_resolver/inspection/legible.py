@@ -9,7 +9,7 @@ _Record = TypeVar("_Record", bound=msgspec.Struct)
 
 
 def make_legible(record: _Record) -> _Record:
-    """The record, with bytes of names that are not UTF-8 written as ``\\udcff``; mostly it is the same one."""
+    r"""The record, with bytes of names that are not UTF-8 written as ``\udcff``; mostly it is the same one."""
     try:
         msgspec.msgpack.encode(record)
     except UnicodeEncodeError:

@@ -92,6 +92,62 @@ def test_what_the_kernel_refuses_is_a_certain_defect(content: bytes, mode: int, 
     assert codes(start) == [(code, Sureness.CERTAIN)]
 
 
+@pytest.mark.parametrize("name", ["nvidia-smi", "/usr/bin/nvidia-smi", "/proc/self/exe", "npu-smi"])
+def test_what_the_runtime_brings_may_be_missing_in_the_image_and_leaves_the_start_open(name: str) -> None:
+    start = started({"/bin/app": STATIC}, name)
+    assert codes(start) == [("program-missing", Sureness.PROBABLE)]
+    assert [one.decides for one in start.unexplored] == [True]
+
+
+def test_runtimes_differ_in_whether_they_look_into_relative_folders_of_path() -> None:
+    files: Files = {"/srv/run": STATIC}
+    for search in ("/usr/bin:.", "/usr/bin:", "./:/bin"):
+        start = started(files, "run", environment={"PATH": search}, folder="/srv")
+        assert codes(start) == [("program-missing", Sureness.PROBABLE)]
+    other = started(files, "other", environment={"PATH": "."}, folder="/srv")
+    assert codes(other) == [("program-missing", Sureness.CERTAIN)]
+
+
+@pytest.mark.parametrize(
+    "name", ["/usr/bin/qemu-aarch64-static", "/usr/bin/qemu-x86_64", "/usr/bin/box64", LOADER, MUSL_LOADER]
+)
+def test_what_a_loader_or_an_emulator_runs_is_left_open(name: str) -> None:
+    start = started({name: STATIC, "/app": STATIC}, name, "/app")
+    assert [(one.what, one.decides) for one in start.unexplored] == [(f"what {name} runs", True)]
+    assert started({name: STATIC}, name).unexplored == ()
+
+
+def test_tools_of_emulators_are_programs_like_others() -> None:
+    assert started({"/usr/bin/qemu-img": STATIC}, "qemu-img", "info").unexplored == ()
+
+
+def test_a_fault_of_what_a_script_most_likely_comes_to_leaves_the_start_open() -> None:
+    files: Files = {"/bin/sh": STATIC, "/start": b"#!/bin/sh\nif true; then x=1; fi\nexec /nowhere\n"}
+    start = started(files, "/start")
+    assert codes(start) == [("program-missing", Sureness.PROBABLE)]
+    assert any(one.decides and "/nowhere" in one.why for one in start.unexplored)
+
+
+def test_an_image_whose_config_names_nothing_to_start_has_no_start_even_with_one_file() -> None:
+    tree = MemoryTree({"/app": STATIC})
+    said = find_start(tree, index(tree), ImageConfig(platform=Platform("linux", "amd64")))
+    assert (said.chain, [one.decides for one in said.unexplored]) == ((), [True])
+    assert find_start(tree, index(tree), ImageConfig()).chain == ("/app",)
+
+
+@pytest.mark.parametrize("name", ["libGL.so.1", "libmpi.so.12", "libamdhip64.so.6", "libOpenCL.so.1"])
+def test_libraries_that_some_runtimes_take_from_the_node_are_missing_probably(name: str) -> None:
+    start = started({**GLIBC, "/app": app(needed=(name, "libc.so.6"))}, "/app")
+    assert codes(start) == [("library-missing", Sureness.PROBABLE)]
+
+
+def test_a_library_for_some_levels_of_cpus_only_is_missing_probably() -> None:
+    folder = "/lib64/glibc-hwcaps/x86-64-v3"
+    files: Files = {**GLIBC, f"{folder}/libz.so.1": Made(soname="libz.so.1").bytes()}
+    start = started({**files, "/app": app(needed=("libz.so.1", "libc.so.6"))}, "/app")
+    assert codes(start) == [("library-missing", Sureness.PROBABLE)]
+
+
 def test_a_folder_is_no_program() -> None:
     assert codes(started({"/app/x": STATIC}, "/app")) == [("program-not-executable", Sureness.CERTAIN)]
 

@@ -15,10 +15,13 @@ from nodeworthy_resolver.inspection.closure.loaders import (
     Family,
     configured_folders,
     family_of,
+    is_bound,
     is_injected,
     is_musl_own,
     musl_folders,
     parse_cache,
+    prefix_of,
+    read_cache,
     system_folders,
 )
 from nodeworthy_resolver.inspection.elf import read_elf
@@ -60,7 +63,30 @@ def test_the_folders_that_a_loader_was_built_for_are_read_from_it() -> None:
     tree = MemoryTree({"/ld": debian, "/plain": Made().bytes()})
     named = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib")
     assert system_folders(tree, "/ld", "amd64") == named
-    assert {"/lib64", "/usr/lib64", *named} == set(system_folders(tree, "/plain", "amd64"))
+    assert {"/lib64", "/usr/lib64", "/", *named} == set(system_folders(tree, "/plain", "amd64"))
+
+
+def test_a_glibc_beside_the_system_s_own_has_folders_cache_and_configuration_of_its_own() -> None:
+    loader = "/usr/glibc-compat/lib/ld-linux-x86-64.so.2"
+    texts = b"\0/usr/glibc-compat/etc/ld.so.cache\0x\0/usr/glibc-compat/lib/\0y"
+    files: dict[str, bytes | str] = {
+        loader: Made(tail=texts).bytes(),
+        "/system": Made(tail=b"\0/etc/ld.so.cache\0").bytes(),
+        "/usr/glibc-compat/etc/ld.so.cache": cache(("liba.so", "/opt/liba.so")),
+        "/usr/glibc-compat/etc/ld.so.conf": b"include conf.d/*\n",
+        "/usr/glibc-compat/etc/conf.d/a": b"/opt/a\n",
+    }
+    tree = MemoryTree(files)
+    prefix = prefix_of(tree, loader)
+    assert (prefix, prefix_of(tree, "/system")) == ("/usr/glibc-compat", "")
+    assert system_folders(tree, loader, "amd64", prefix) == ("/usr/glibc-compat/lib",)
+    assert read_cache(tree, prefix) == {"liba.so": ("/opt/liba.so",)}
+    assert configured_folders(tree, f"{prefix}/etc/ld.so.conf") == ("/opt/a",)
+
+
+def test_a_loader_that_names_no_folders_is_taken_to_look_beside_itself_too() -> None:
+    loader = "/opt/toolchain/lib/ld-linux-x86-64.so.2"
+    assert "/opt/toolchain/lib" in system_folders(MemoryTree({loader: Made().bytes()}), loader, "amd64")
 
 
 def test_the_configuration_is_read_with_what_it_includes_and_a_circle_ends() -> None:
@@ -102,6 +128,23 @@ def test_musl_takes_the_parts_of_a_libc_for_itself(name: str) -> None:
 )
 def test_drivers_libraries_are_told_from_toolkits(name: str, comes: bool) -> None:
     assert is_injected(name) is comes
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "is_taken"),
+    [
+        ("libEGL.so.1", "amd64", True),
+        ("librocblas.so.4", "amd64", True),
+        ("libcudart.so.10.2", "arm64", True),
+        ("libcudart.so.12", "amd64", False),
+        ("libGLU.so.1", "amd64", False),
+        ("libssl.so.3", "arm64", False),
+    ],
+)
+def test_libraries_that_computing_centres_take_from_the_node_are_known(
+    name: str, architecture: str, is_taken: bool
+) -> None:
+    assert is_bound(name, architecture) is is_taken
 
 
 def cache(*libraries: tuple[str, str], order: str = "<") -> bytes:

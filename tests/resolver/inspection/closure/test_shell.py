@@ -16,6 +16,8 @@ from nodeworthy_resolver.inspection.closure.shell import Call, find_command, par
         (("-l", "-c", "app"), Call(text="app", is_login=True)),
         (("/entry.sh", "a"), Call(script="/entry.sh", arguments=("a",))),
         (("--", "-odd"), Call(script="-odd")),
+        (("-", "/entry.sh"), Call(script="/entry.sh")),
+        (("-e", "-", "-odd"), Call(script="-odd")),
         ((), Call()),
     ],
 )
@@ -69,10 +71,28 @@ def test_the_last_command_is_what_runs(text: str, words: tuple[str, ...], is_onl
         "$SPACED",
         "LD_PRELOAD=/x.so app",
         "main() {\n app\n}\nmain() { app; }",
+        'main() {\n app\n}\nmain "$@"',
+        "function main {\n app\n}\nA=1 main",
     ],
 )
 def test_what_cannot_be_told_is_not_told(text: str) -> None:
     assert find_command(text, (), {"SPACED": "/app -x"}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be"),
+    [
+        (". /lib/functions.sh\nstart", True),
+        ("if x; then source functions.sh; fi\nstart", True),
+        (". /lib/functions.sh\nexec start", False),
+        (". /lib/functions.sh\n./start", False),
+        ("./prepare\nstart", False),
+    ],
+)
+def test_a_sourced_file_may_define_the_command(text: str, may_be: bool) -> None:
+    found = find_command(text, (), {})
+    assert found is not None
+    assert found.may_be_function is may_be
 
 
 def test_a_script_that_hands_on_inside_a_function_most_likely_gets_there() -> None:

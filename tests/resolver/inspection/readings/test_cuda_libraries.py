@@ -53,9 +53,11 @@ def test_a_runtime_that_the_program_is_linked_to_is_certain() -> None:
     assert helped["cuda-runtime"] is Sureness.PROBABLE
 
 
-def test_a_runtime_of_an_unknown_version_asks_for_nothing() -> None:
-    found = read({"/opt/libcudart.so.99": LIBRARY})
-    assert (found.requirements, [one.version for one in found.software]) == ((), ["99"])
+def test_a_runtime_that_is_later_than_the_table_most_likely_wants_a_driver_that_is_too() -> None:
+    (requirement,) = read({"/opt/libcudart.so.99": LIBRARY}).requirements
+    assert requirement.sureness is Sureness.ADVISORY
+    assert outcome(requirement, gpu_node("580.65.06")) is Outcome.FALSE
+    assert outcome(requirement, gpu_node("999.1")) is Outcome.TRUE
 
 
 def test_a_compatibility_library_is_for_data_centre_gpus_and_not_for_newer_drivers() -> None:

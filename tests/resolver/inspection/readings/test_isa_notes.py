@@ -1,5 +1,7 @@
 """Levels and extensions that files declare."""
 
+import struct
+
 import pytest
 from tests.resolver.inspection.elves import Made, isa_needed, prepared
 from tests.resolver.inspection.nodes import machine, outcome
@@ -64,31 +66,53 @@ def test_the_highest_level_of_all_libraries_counts_and_one_that_nothing_loads_is
     }
 
 
-def arm(arch: int, thumb: int) -> bytes:
+ARM_START, THUMB_2_START, THUMB_START = bytes.fromhex("00b0a0e3"), bytes.fromhex("4ff0000b"), bytes.fromhex("00f001f8")
+"""``mov fp, #0`` of Armv6 and of Debian's armhf, and ``bl`` of Thumb before Thumb-2."""
+
+
+def arm(arch: int, thumb: int, start: bytes = ARM_START, soname: str = "") -> bytes:
     values = b"\x05x\0" + bytes([6, arch, 9, thumb])
     whole = b"\1" + (5 + len(values)).to_bytes(4, "little") + values
     attributes = b"A" + (10 + len(whole)).to_bytes(4, "little") + b"aeabi\0" + whole
-    return Made(machine=40, bits=32, kind=2).with_section(0x70000003, attributes)
+    content = bytearray(
+        Made(machine=40, bits=32, kind=2, tail=start, soname=soname).with_section(0x70000003, attributes)
+    )
+    struct.pack_into("<I", content, 24, content.index(start) + (start != ARM_START))
+    return bytes(content)
 
 
 @pytest.mark.parametrize(
-    ("arch", "thumb", "platform", "sureness"),
+    ("arch", "thumb", "start", "platform", "sureness"),
     [
-        (10, 2, "linux/arm/v6", Sureness.CERTAIN),
-        (10, 1, "linux/arm/v6", Sureness.PROBABLE),
-        (14, 2, "linux/arm/v7", Sureness.CERTAIN),
-        (10, 2, "linux/arm/v7", None),
-        (6, 1, "linux/arm/v6", None),
+        (10, 2, THUMB_2_START, "linux/arm/v6", Sureness.CERTAIN),
+        (10, 2, ARM_START, "linux/arm/v6", Sureness.PROBABLE),
+        (10, 2, THUMB_START, "linux/arm/v6", Sureness.PROBABLE),
+        (10, 1, ARM_START, "linux/arm/v6", Sureness.PROBABLE),
+        (14, 2, THUMB_2_START, "linux/arm/v7", Sureness.PROBABLE),
+        (10, 2, THUMB_2_START, "linux/arm/v7", None),
+        (6, 1, ARM_START, "linux/arm/v6", None),
     ],
 )
 def test_arm_code_of_a_later_version_than_claimed_asks_for_it(
-    arch: int, thumb: int, platform: str, sureness: Sureness | None
+    arch: int, thumb: int, start: bytes, platform: str, sureness: Sureness | None
 ) -> None:
-    found = read({"/app": arm(arch, thumb)}, platform).requirements
+    found = read({"/app": arm(arch, thumb, start)}, platform).requirements
     assert [one.sureness for one in found] == ([sureness] if sureness else [])
     if arch == 10 and found:
         assert outcome(found[0], machine("arm", "armv6l")) is Outcome.FALSE
         assert outcome(found[0], machine("arm", "armv7l")) is Outcome.TRUE
+
+
+def test_a_library_may_hold_code_of_a_later_version_that_is_chosen_at_run_time_but_libc_may_not() -> None:
+    loader = "/lib/ld-linux-armhf.so.3"
+    files: dict[str, bytes | str] = {
+        loader: arm(6, 1, soname="ld-linux-armhf.so.3"),
+        "/lib/libgcrypt.so.20": arm(14, 2, soname="libgcrypt.so.20"),
+        "/lib/libc.so.6": arm(10, 2, soname="libc.so.6"),
+        "/app": Made(machine=40, bits=32, kind=2, interpreter=loader, needed=("libgcrypt.so.20", "libc.so.6")).bytes(),
+    }
+    found = {one.evidence[0].file: one.sureness for one in read(files, "linux/arm/v6").requirements}
+    assert found == {"/lib/libgcrypt.so.20": Sureness.ADVISORY, "/lib/libc.so.6": Sureness.CERTAIN}
 
 
 def riscv(arch: str) -> bytes:

@@ -53,8 +53,41 @@ def test_mongodb_is_known_by_its_package() -> None:
     assert outcome(found["x86-avx"], node({}, cpu_cpuid=V3)) is Outcome.TRUE
 
 
-def test_without_a_version_it_is_advice() -> None:
-    assert needs({"/usr/bin/mongod": PROGRAM}, "/usr/bin/mongod")["x86-avx"].sureness is Sureness.ADVISORY
+def test_without_a_version_it_is_only_probable() -> None:
+    assert needs({"/usr/bin/mongod": PROGRAM}, "/usr/bin/mongod")["x86-avx"].sureness is Sureness.PROBABLE
+    assert needs({"/usr/bin/mongod": PROGRAM, "/app": PROGRAM}, "/app")["x86-avx"].sureness is Sureness.ADVISORY
+
+
+def test_a_program_that_a_script_calls_is_probable() -> None:
+    files: dict[str, bytes | str] = {
+        "/usr/sbin/rpc.nfsd": PROGRAM,
+        "/usr/sbin/xtables-legacy-multi": PROGRAM,
+        "/usr/sbin/iptables": "-> xtables-legacy-multi",
+        "/bin/sh": PROGRAM,
+        "/app": PROGRAM,
+        "/start": b"#!/bin/sh\n# wg-quick up\niptables -t nat -L\nif true; then rpc.nfsd 8; fi\nexec /app\n",
+        "/usr/bin/wg-quick": PROGRAM,
+    }
+    found = {code: one.sureness for code, one in needs(files, "/start").items()}
+    assert found["iptables-legacy"] is found["module-nfsd"] is Sureness.PROBABLE
+    assert found["wireguard"] is Sureness.ADVISORY
+
+
+def test_an_argument_can_make_a_need_needless() -> None:
+    files: dict[str, bytes | str] = {"/usr/bin/chromium": PROGRAM}
+    assert "user-namespaces" in needs(files, "chromium")
+    assert "user-namespaces" not in needs(files, "chromium", "--no-sandbox")
+
+
+def test_legacy_iptables_is_content_where_the_kernel_can_load_its_table() -> None:
+    found = needs({"/usr/sbin/xtables-legacy-multi": PROGRAM}, "/usr/sbin/xtables-legacy-multi")["iptables-legacy"]
+    there = FeatureSet(flags=frozenset({"ip_tables", "iptable_nat"}))
+    loaded = FeatureSet(flags=frozenset({"ip_tables"}))
+    assert outcome(found, node({}, kernel_module=loaded, kernel_availablemodule=there)) is Outcome.TRUE
+    assert (
+        outcome(found, node({}, kernel_module=FeatureSet(flags=frozenset()), kernel_availablemodule=there))
+        is Outcome.FALSE
+    )
 
 
 def test_a_program_that_an_entrypoint_script_is_given_is_probable() -> None:

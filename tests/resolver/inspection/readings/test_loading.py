@@ -34,6 +34,17 @@ def test_the_tag_of_a_library_is_a_floor_before_glibc_2_36() -> None:
     assert outcome(requirement, node({})) is Outcome.UNKNOWN
 
 
+def test_a_copy_without_the_tag_may_be_found_instead() -> None:
+    files: dict[str, bytes | str] = {
+        "/app": Made(interpreter=LOADER, needed=("libqt.so",)).bytes(),
+        LOADER: Made(soname="ld-linux-x86-64.so.2", tail=TEXT).bytes(),
+        "/lib64/libqt.so": Made(notes=abi_tag(4, 11, 0)).bytes(),
+        "/opt/qt/libqt.so": Made().bytes(),
+    }
+    (requirement,) = read_loading(prepared(MemoryTree(files), ImageConfig(("/app",)))).requirements
+    assert requirement.sureness is Sureness.PROBABLE
+
+
 def test_later_loaders_do_not_look() -> None:
     assert read(text=b"", library=abi_tag(9, 9, 9)).requirements == ()
 

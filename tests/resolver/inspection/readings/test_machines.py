@@ -62,11 +62,38 @@ def test_an_emulator_in_the_image_leaves_the_question_open() -> None:
     ("made", "platform", "ability"), [(I386, "linux/amd64", "ia32"), (ARM, "linux/arm64", "aarch32")]
 )
 def test_a_32_bit_program_asks_whether_the_node_runs_such(made: Made, platform: str, ability: str) -> None:
-    (requirement,) = read({"/app": made.bytes()}, platform).requirements
-    assert requirement.sureness is Sureness.CERTAIN
-    assert outcome(requirement, node({"cpu.execution": {ability: "true"}})) is Outcome.TRUE
-    assert outcome(requirement, node({"cpu.execution": {ability: "false"}})) is Outcome.FALSE
-    assert outcome(requirement, node({})) is Outcome.UNKNOWN
+    native, executed = read({"/app": made.bytes()}, platform).requirements
+    assert (native.sureness, executed.sureness) == (Sureness.PROBABLE, Sureness.CERTAIN)
+    architecture = platform.rpartition("/")[2]
+    common = {"system.architecture": {"architecture": architecture}}
+    runs, refuses = (
+        node({**common, "cpu.execution": {ability: said}}, kernel_binfmt=NO_HANDLERS) for said in ("true", "false")
+    )
+    assert [outcome(one, runs) for one in (native, executed)] == [Outcome.TRUE, Outcome.TRUE]
+    assert [outcome(one, refuses) for one in (native, executed)] == [Outcome.FALSE, Outcome.FALSE]
+    assert outcome(executed, node(common)) is Outcome.UNKNOWN
+
+
+def test_an_emulator_for_32_bit_arm_programs_makes_a_cpu_without_them_probable_only() -> None:
+    native, executed = read({"/app": ARM.bytes()}, "linux/arm64").requirements
+    handler = FeatureSet(instances=({"name": "qemu-arm", "enabled": "true", "architecture": "arm"},))
+    facts = node(
+        {"system.architecture": {"architecture": "arm64"}, "cpu.execution": {"aarch32": "false"}}, kernel_binfmt=handler
+    )
+    assert [outcome(one, facts) for one in (native, executed)] == [Outcome.FALSE, Outcome.TRUE]
+
+
+def test_x86_nodes_register_no_emulator_for_386_so_unread_handlers_leave_nothing_open() -> None:
+    _, executed = read({"/app": I386.bytes()}, "linux/amd64").requirements
+    common = {"cpu.execution": {"ia32": "false"}}
+    assert (
+        outcome(executed, machine("amd64", cpu_execution=FeatureSet(attributes=common["cpu.execution"])))
+        is Outcome.FALSE
+    )
+    assert (
+        outcome(executed, machine("arm64", cpu_execution=FeatureSet(attributes={"aarch32": "false"})))
+        is Outcome.UNKNOWN
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,5 +135,56 @@ def test_helpers_of_a_foreign_machine_are_a_probable_defect_and_samples_are_none
     (defect,) = read(files, "linux/arm64").defects
     assert (defect.code, defect.sureness) == ("foreign-program", Sureness.PROBABLE)
     assert "/opt/tool" in defect.text
+    assert [one.decides for one in read(files, "linux/arm64").unexplored] == [True]
     samples: dict[str, bytes | str] = {"/app": ARM64.bytes(), "/go/src/debug/elf/testdata/gcc-amd64": AMD64.bytes()}
     assert read(samples, "linux/arm64").defects == ()
+
+
+@pytest.mark.parametrize(
+    ("loader", "kernel", "met"),
+    [
+        ("/lib64/ld.so.1", "6.6.0", False),
+        ("/lib64/ld.so.1", "4.19.190", True),
+        ("/lib64/ld-linux-loongarch-lp64d.so.1", "6.6.0", True),
+        ("/lib/ld-musl-loongarch64.so.1", "4.19.190", False),
+    ],
+)
+def test_the_two_worlds_of_loongarch_want_kernels_of_their_own(loader: str, kernel: str, *, met: bool) -> None:
+    (requirement,) = read({"/app": Made(machine=258, interpreter=loader).bytes()}, "linux/loong64").requirements
+    assert requirement.sureness is Sureness.PROBABLE
+    facts = node({"kernel.version": {"full": kernel}})
+    assert outcome(requirement, facts) is (Outcome.TRUE if met else Outcome.FALSE)
+
+
+@pytest.mark.parametrize(
+    "path", ["/opt/prebuilds/linux-x64/tool", "/opt/tool-x86_64", "/usr/lib/x86_64-linux-gnu/tool"]
+)
+def test_a_foreign_program_whose_path_names_its_machine_or_that_has_a_twin_leaves_nothing_open(path: str) -> None:
+    main: dict[str, bytes | str] = {"/app": ARM64.bytes()}
+    assert read({**main, path: AMD64.bytes()}, "linux/arm64").unexplored == ()
+    twins = {**main, "/one/tool": AMD64.bytes(), "/other/tool": ARM64.bytes()}
+    assert read(twins, "linux/arm64").unexplored == ()
+
+
+def test_what_a_script_most_likely_executes_for_another_platform_leaves_the_start_open() -> None:
+    files: dict[str, bytes | str] = {
+        "/bin/sh": ARM64.bytes(),
+        "/start": b"#!/bin/sh\nif true; then x=1; fi\nexec /app\n",
+        "/app": AMD64.bytes(),
+    }
+    found = read(files, "linux/arm64", "/start")
+    assert [(one.code, one.sureness) for one in found.defects] == [("content-platform-mismatch", Sureness.PROBABLE)]
+    assert [one.decides for one in found.unexplored] == [True]
+
+
+def test_foreign_libraries_are_told_where_nothing_says_that_they_are_meant_for_another_platform() -> None:
+    library = Made(soname="libjvm.so").bytes()
+    main: dict[str, bytes | str] = {"/app": ARM64.bytes()}
+    stray = read({**main, "/opt/java/lib/server/libjvm.so": library}, "linux/arm64")
+    assert [one.code for one in stray.defects] == ["foreign-library"]
+    assert [one.decides for one in stray.unexplored] == [True]
+    for path in ("/usr/lib/x86_64-linux-gnu/libz.so", "/opt/linux-x64/x.node", "/src/testdata/x.so"):
+        found = read({**main, path: library}, "linux/arm64")
+        assert (found.defects, found.unexplored) == ((), ())
+    narrow = read({"/app": AMD64.bytes(), "/usr/lib32/libz.so.1": Made(machine=3, bits=32).bytes()}, "linux/amd64")
+    assert (narrow.requirements, narrow.defects, narrow.unexplored) == ((), (), ())

@@ -85,6 +85,8 @@ def test_a_node_without_the_driver_tests_nothing_but_has_no_gpu_either() -> None
     outcomes = {one.code: (one.sureness, outcome(one, BARE)) for one in found.requirements}
     assert outcomes == {
         "nvidia-gpu": (Sureness.PROBABLE, Outcome.FALSE),
+        "nvidia-driver": (Sureness.PROBABLE, Outcome.FALSE),
+        "nvidia-toolkit": (Sureness.ADVISORY, Outcome.FALSE),
         "nvidia-require": (Sureness.CERTAIN, Outcome.TRUE),
     }
 

@@ -69,6 +69,14 @@ def test_what_fits_no_page_is_a_defect_certain_only_for_what_runs() -> None:
     assert (runs.code, runs.sureness, beside.sureness) == ("segments-misaligned", Sureness.CERTAIN, Sureness.PROBABLE)
 
 
+def test_a_broken_library_that_may_be_loaded_later_leaves_open_whether_it_is() -> None:
+    broken = program((0x1008, 0x2000, 0x1000), machine=62)
+    (doubt,) = read({"/app": program(machine=62), "/lib/numpy.so": broken}).unexplored
+    assert (doubt.decides, "/lib/numpy.so" in doubt.what) == (True, True)
+    assert read({"/app": broken}).unexplored == ()
+    assert read({"/app": program(machine=62), "/x/testdata/numpy.so": broken}).unexplored == ()
+
+
 def test_a_library_that_may_be_loaded_later_is_probable() -> None:
     files: dict[str, bytes | str] = {
         "/app": program(),

@@ -26,6 +26,11 @@ def test_a_version_that_no_library_of_the_image_has_is_a_probable_defect() -> No
     assert "GLIBC_2.31" in defect.text
 
 
+def test_a_file_that_cannot_be_used_leaves_open_whether_it_is() -> None:
+    (doubt,) = read({"/lib/libc.so.6": LIBC, "/opt/tool": needing("GLIBC_2.34")}).unexplored
+    assert (doubt.decides, "/opt/tool" in doubt.why) == (True, True)
+
+
 def test_what_is_defined_weak_of_another_machine_or_not_in_the_image_is_no_defect() -> None:
     files: dict[str, bytes | str] = {"/lib/libc.so.6": LIBC, "/opt/tool": needing("GLIBC_2.31", "?GLIBC_2.99")}
     assert read(files).defects == ()

@@ -76,6 +76,28 @@ def test_a_numpy_that_was_built_on_the_spot_is_not_in_the_table() -> None:
     assert read(numpy(b"", wheel=local)).requirements == ()
 
 
+def test_a_numpy_s_own_baseline_counts_whoever_built_it() -> None:
+    local = b"Tag: cp312-cp312-linux_x86_64\n"
+    assert [one.sureness for one in read(numpy(b"X86_V2", wheel=local)).requirements] == [Sureness.CERTAIN]
+
+
+def test_packages_of_another_version_of_python_are_not_imported() -> None:
+    other = SITE.replace("3.12", "3.11")
+    assert [one.sureness for one in read(numpy(b"X86_V2", site=other)).requirements] == [Sureness.ADVISORY]
+    debian = "/usr/local/lib/python3/dist-packages"
+    assert [one.sureness for one in read(numpy(b"X86_V2", site=debian)).requirements] == [Sureness.CERTAIN]
+
+
+def test_of_a_python_without_a_version_in_its_name_two_folders_are_only_probable() -> None:
+    plain = Made(interpreter=LOADER, needed=("libc.so.6",), kind=2).bytes()
+    both = numpy(b"X86_V2") | {SITE.replace("3.12", "3.11") + "/x.py": b""}
+    found = read({"/usr/local/bin/python": plain, **both}, "/usr/local/bin/python").requirements
+    assert [one.sureness for one in found] == [Sureness.PROBABLE]
+    assert [
+        one.sureness for one in read({"/usr/local/bin/python": plain, **numpy(b"X86_V2")}, "python").requirements
+    ] == [Sureness.CERTAIN]
+
+
 def test_words_that_nobody_knows_leave_a_question() -> None:
     found = read(numpy(b"X86_V2 AVX99"))
     assert [one.decides for one in found.unexplored] == [True]

@@ -110,7 +110,7 @@ def library_missing(missing: Missing, needing: Elf, sureness: Sureness) -> Defec
     return _defect(
         "library-other-machine" if missing.others else "library-missing",
         what,
-        Sureness.PROBABLE if missing.is_configured else sureness,
+        Sureness.PROBABLE if missing.is_configured or missing.is_open else sureness,
         Evidence(missing.by, missing.name, rule="DT_NEEDED: cannot open shared object file"),
         "run ldconfig in the last stage of the build" if missing.is_configured else "install the library's package",
     )

@@ -1,6 +1,7 @@
 """Following what is executed when an image is run: from the config's entrypoint to the programs and what they load."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,15 @@ _FOREIGN = (b"MZ", b"PK\x03\x04", b"\0asm", b"\xca\xfe\xba\xbe", b"BC\xc0\xde")
 classes, WebAssembly, LLVM bitcode."""
 _OF_THE_RUNTIME = ("/proc/", "/sys/", "/dev/", "/run/secrets/")
 """Folders that the container runtime mounts: what is there is not in the image."""
+_OF_THE_DRIVER = re.compile(r"nvidia-(?:smi|debugdump|persistenced|cuda-mps-(?:control|server)|imex(?:-ctl)?)|npu-smi")
+"""Programs that come with the node's driver (NVIDIA Container Toolkit, nvidia-container-cli list; Ascend Docker Runtime)."""
+_LOADERS = re.compile(r"ld-linux[\w-]*\.so\.[0-9]+|ld64\.so\.[0-9]+|ld-[0-9.]+\.so|ld-musl-[\w-]+\.so\.1")
+_EMULATORS = re.compile(
+    r"qemu-(?:aarch64(?:_be)?|alpha|arm(?:eb)?|hexagon|hppa|i386|loongarch64|m68k|microblaze(?:el)?|mips(?:64|n32)?(?:el)?"
+    r"|or1k|ppc(?:64(?:le)?)?|riscv(?:32|64)|s390x|sh4(?:eb)?|sparc(?:32plus|64)?|x86_64|xtensa(?:eb)?)(?:-static)?"
+    r"|box(?:32|64|86)|FEXInterpreter"
+)
+"""They run the program that their arguments name (qemu, "User Mode Emulation")."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,8 @@ class _Step:
     sureness: Sureness
     runs_text: bool = False
     """Whether a text without ``#!`` is handed to a shell."""
+    may_be_function: bool = False
+    """Whether it may be no file, but a function of a script that is sourced."""
     is_read: bool = False
     """Whether the file is read as a script by an interpreter, which asks for no permission to execute."""
     depth: int = 0
@@ -93,7 +105,7 @@ def find_start(tree: Tree, elves: Mapping[str, Elf], config: "ImageConfig") -> S
         return Start(arguments=arguments, unexplored=(Unexplored("what is started", why),))
     walk = _Walk(tree, elves, canonical(config.working_folder or "/"))
     if not arguments:
-        return _start_of_one(walk)
+        return _start_of_one(walk, has_config=config.platform is not None)
     step: _Step | None = _Step(arguments, dict(config.environment), "", Sureness.CERTAIN)
     for _ in range(_MAX_STEPS):
         if step is None:
@@ -110,14 +122,21 @@ def _started(walk: _Walk, arguments: tuple[str, ...]) -> Start:
         loaded=tuple(walk.loaded.values()),
         arguments=arguments,
         defects=tuple(dict.fromkeys(walk.defects)),
-        unexplored=tuple(dict.fromkeys(walk.unexplored)),
+        unexplored=tuple(dict.fromkeys((*walk.unexplored, *_doubts(walk.defects)))),
     )
 
 
-def _start_of_one(walk: _Walk) -> Start:
+def _doubts(defects: list[Defect]) -> Iterator[Unexplored]:
+    """A fault of what a script most likely comes to may be one of all starts: then it is nowhere said to run well."""
+    for defect in defects:
+        if defect.sureness is not Sureness.CERTAIN:
+            yield Unexplored("how the start goes on", f"only running it tells; most likely, {defect.text}")
+
+
+def _start_of_one(walk: _Walk, *, has_config: bool) -> Start:
     """Without a config: the only file of the tree, if there is just one; what it loads is not there to be seen."""
     files = [path for path, entry in walk.tree.walk() if entry.kind is Kind.FILE][:2]
-    if len(files) != 1:
+    if len(files) != 1 or has_config:
         walk.unknown("what is started", "neither an entrypoint nor a command is named")
         return _started(walk, ())
     (path,) = files
@@ -160,11 +179,11 @@ def _reach(walk: _Walk, step: _Step) -> str | None:
             found = look_up(walk.tree, name, walk.folder, step.search)
     else:
         found = look_up(walk.tree, name, walk.folder, step.search) if name else look_at(walk.tree, "/", "/")
+    if found.entry is None and step.may_be_function:
+        walk.unknown(f"what {step.by} runs", f"{name} is no program, and may be a function of a file that it sources")
+        return None
     if found.entry is None:
-        # A shell that holds programs itself may need no file for them.
-        is_held = "/" not in name and any(part in one for one in walk.chain for part in ("busybox", "toybox"))
-        is_mounted = canonical(name, walk.folder).startswith(_OF_THE_RUNTIME)
-        sureness = Sureness.PROBABLE if is_held or is_mounted else step.sureness
+        sureness = Sureness.PROBABLE if _may_be_there(walk, step, name) else step.sureness
         walk.defects.append(faults.program_missing(name, step.by, step.search, sureness))
         return None
     if found.entry.kind is Kind.FOLDER or not (found.is_executable or step.is_read):
@@ -175,6 +194,22 @@ def _reach(walk: _Walk, step: _Step) -> str | None:
         walk.unknown(found.path, "it is no file")
         return None
     return found.path
+
+
+def _may_be_there(walk: _Walk, step: _Step, name: str) -> bool:
+    """Whether a program that is not in the image may be found all the same.
+
+    A shell that holds programs itself may need no file for them, some are mounted, and runtimes differ in whether they look
+    into folders of PATH that are relative.
+    """
+    if canonical(name, walk.folder).startswith(_OF_THE_RUNTIME) or _OF_THE_DRIVER.fullmatch(name.rpartition("/")[2]):
+        return True
+    if "/" in name:
+        return False
+    relative = (part for part in step.search.split(":") if not part.startswith("/"))
+    return any(part in one for one in walk.chain for part in ("busybox", "toybox")) or any(
+        look_at(walk.tree, f"./{part}/{name}", walk.folder).entry for part in relative
+    )
 
 
 def _follow_text(walk: _Walk, step: _Step, path: str) -> _Step | None:
@@ -231,6 +266,8 @@ def _follow_arguments(walk: _Walk, step: _Step, path: str) -> _Step | None:
         return _follow_env(walk, step, path, arguments)
     known = unwrapped(name, arguments)
     if known is None:
+        if arguments and (_LOADERS.fullmatch(name) or _EMULATORS.fullmatch(name)):
+            walk.unknown(f"what {path} runs", "it is a loader or emulator, and what its arguments name is not followed")
         return None
     wrapper, command = known
     if not command or "$" in command[0]:
@@ -285,4 +322,5 @@ def _follow_commands(walk: _Walk, step: _Step, text: str, arguments: tuple[str, 
         walk.unexplored.append(
             Unexplored(f"what else {path} runs", "it is a script; its last command is followed", decides=False)
         )
-    return _Step(command.words, step.environment, path, sureness, runs_text=True)
+    is_held = command.may_be_function
+    return _Step(command.words, step.environment, path, sureness, runs_text=True, may_be_function=is_held)

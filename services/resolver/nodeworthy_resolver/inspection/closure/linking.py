@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from nodeworthy_resolver.inspection.closure.loaders import Family, is_injected, is_musl_own
+from nodeworthy_resolver.inspection.closure.loaders import Family, is_bound, is_injected, is_musl_own
 from nodeworthy_resolver.inspection.closure.searching import Called, Loading, Search
 from nodeworthy_resolver.inspection.elf import Elf
 from nodeworthy_resolver.inspection.tree import NotKeptError, Tree, find_file
@@ -29,6 +29,8 @@ class Missing(NamedTuple):
     """Files of that name, of another machine or class, that the loader passes over."""
     is_configured: bool = False
     """Whether it is in a folder of ld.so.conf, and only the cache does not know it."""
+    is_open: bool = False
+    """Whether some runtimes take it from the node, or it is there for some CPUs."""
 
 
 class Unusable(NamedTuple):
@@ -163,7 +165,10 @@ def _find(
         links.injected.append(Missing(name, needing.path))
         return None
     is_configured = any(find_file(tree, f"{folder}/{name}") for folder in search.configured)
-    links.missing.append(Missing(name, needing.path, tuple(dict.fromkeys(others)), is_configured))
+    is_open = is_bound(name.rpartition("/")[2], search.architecture) or any(
+        find_file(tree, path) for path in search.paths_of_some_cpus(tree, name, needing)
+    )
+    links.missing.append(Missing(name, needing.path, tuple(dict.fromkeys(others)), is_configured, is_open))
     return None
 
 

@@ -1,5 +1,6 @@
 """Dynamic loaders: which libc one belongs to, and in what folders it looks."""
 
+import posixpath
 import re
 import struct
 from collections.abc import Mapping
@@ -48,6 +49,10 @@ def family_of(tree: Tree, path: str, elf: Elf) -> Family:
 
 _SYSTEM_FOLDERS = re.compile(rb"(?:/(?:usr/|usr/local/)?lib[A-Za-z0-9_./-]{0,60}/\0){2,8}")
 """glibc's ``system_dirs`` (elf/dl-load.c): the folders that it was built for, one behind the other, each with its slash."""
+_CACHE_PLACE = re.compile(rb"\0((?:/[A-Za-z0-9_.+-]{1,120}){1,8})/etc/ld\.so\.cache\0")
+"""glibc's ``LD_SO_CACHE`` where it is not the system's own libc, as ``/usr/glibc-compat/etc/ld.so.cache``."""
+_OWN_FOLDERS = rb"\0((?:%s/(?:[A-Za-z0-9_.+-]{1,60}/){1,4}\0){1,8})"
+"""``system_dirs`` below such a place; there may be one only."""
 
 _MULTIARCH = {
     "amd64": "x86_64-linux-gnu",
@@ -67,18 +72,29 @@ def multiarch(architecture: str) -> str:
     return _MULTIARCH.get(architecture, "")
 
 
-def system_folders(tree: Tree, loader: str, architecture: str) -> tuple[str, ...]:
-    """The folders in which glibc looks at the end: those that its loader names, else all that are usual."""
+def prefix_of(tree: Tree, loader: str) -> str:
+    """Where a glibc beside the system's own is installed: ``/usr/glibc-compat``, a folder of Nix's store; else empty."""
     try:
         with tree.map(loader) as content:
-            found = _SYSTEM_FOLDERS.search(content)
+            found = _CACHE_PLACE.search(content)
+            return found[1].decode("ascii") if found else ""
+    except NotKeptError:
+        return ""
+
+
+def system_folders(tree: Tree, loader: str, architecture: str, prefix: str = "") -> tuple[str, ...]:
+    """The folders in which glibc looks at the end: those that its loader names, else all that are usual."""
+    own = re.compile(_OWN_FOLDERS % re.escape(prefix.encode("ascii"))) if prefix else _SYSTEM_FOLDERS
+    try:
+        with tree.map(loader) as content:
+            found = own.search(content)
             if found is not None:
                 return tuple(canonical(part.decode("ascii")) for part in found.group().split(b"\0") if part)
     except NotKeptError:
         pass
     name = multiarch(architecture)
     usual = [f"/lib/{name}", f"/usr/lib/{name}"] if name else []
-    return (*usual, "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+    return tuple(dict.fromkeys((*usual, "/lib64", "/usr/lib64", "/lib", "/usr/lib", posixpath.dirname(loader))))
 
 
 def read_text(tree: Tree, path: str) -> str | None:
@@ -102,7 +118,8 @@ def configured_folders(tree: Tree, path: str = "/etc/ld.so.conf") -> tuple[str, 
         for raw in (read_text(tree, waiting.pop()) or "").splitlines():
             line = raw.partition("#")[0].strip()
             if line.startswith("include "):
-                waiting.extend(_matching(tree, canonical(line.removeprefix("include ").strip(), "/etc")))
+                folder = posixpath.dirname(path)
+                waiting.extend(_matching(tree, canonical(line.removeprefix("include ").strip(), folder)))
             elif line.startswith("/"):
                 folders.append(canonical(line.split("=")[0].strip()))
     return tuple(folders)
@@ -120,9 +137,9 @@ _CACHE_HEAD = 48
 _CACHE_ENTRY = 24
 
 
-def read_cache(tree: Tree) -> Mapping[str, tuple[str, ...]] | None:
-    """The libraries of /etc/ld.so.cache by name; ``None`` where there is none, or none that can be read."""
-    found = find_file(tree, "/etc/ld.so.cache")
+def read_cache(tree: Tree, prefix: str = "") -> Mapping[str, tuple[str, ...]] | None:
+    """The libraries of etc/ld.so.cache by name; ``None`` where there is none, or none that can be read."""
+    found = find_file(tree, f"{prefix}/etc/ld.so.cache")
     if found is None:
         return None
     try:
@@ -191,6 +208,21 @@ _INJECTED = re.compile(
 )
 """Libraries of drivers that a runtime puts into containers: NVIDIA Container Toolkit (nvidia-container-cli list), Ascend
 Docker Runtime. No image brings them."""
+
+
+_BOUND = re.compile(
+    r"lib(?:GL|GLX|EGL|OpenGL|GLdispatch|GLESv[12]\w*|OpenCL|vdpau|mpi\w*|mpich\w*|fabric|cxi|pmi2?|pmix|psm2?|ucp|uct|ucs"
+    r"|amdhip64|amd_comgr|amdocl64|hsa-runtime64|hsakmt|hip\w+|roc\w+|rccl|MIOpen)\.so.*"
+)
+"""Libraries that runtimes of computing centres take from the node if asked to (Singularity: nvliblist.conf, rocmliblist.conf
+and the "bind model" of MPI)."""
+_BOUND_ON_JETSON = re.compile(r"lib(?:cuda\w*|cu(?:blas|dnn|fft|rand|solver|sparse|dla|pti)\w*|npp\w*)\.so.*")
+"""CUDA itself, which JetPack up to version 4 mounts from the node (host-files-for-container.d)."""
+
+
+def is_bound(name: str, architecture: str) -> bool:
+    """Whether some runtimes take a library from the node that most take from the image."""
+    return bool(_BOUND.fullmatch(name) or (architecture == "arm64" and _BOUND_ON_JETSON.fullmatch(name)))
 
 
 def is_injected(name: str) -> bool:

@@ -10,11 +10,12 @@ from nodeworthy_resolver.inspection.closure.loaders import (
     configured_folders,
     multiarch,
     musl_folders,
+    prefix_of,
     read_cache,
     system_folders,
 )
 from nodeworthy_resolver.inspection.elf import Elf
-from nodeworthy_resolver.inspection.tree import Tree, canonical
+from nodeworthy_resolver.inspection.tree import Tree, canonical, resolve
 
 _NO_DEFAULT_FOLDERS = 0x800
 """DF_1_NODEFLIB: neither the cache nor the usual folders count (<elf.h>)."""
@@ -71,9 +72,10 @@ class Search:
             self.system = musl_folders(tree, called.interpreter, called.loader, architecture)
             self.configured: tuple[str, ...] = ()
         else:
-            self.system = system_folders(tree, called.loader, architecture)
-            self.cache = read_cache(tree) or {}
-            self.configured = configured_folders(tree)
+            prefix = prefix_of(tree, called.loader)
+            self.system = system_folders(tree, called.loader, architecture, prefix)
+            self.cache = read_cache(tree, prefix) or {}
+            self.configured = configured_folders(tree, f"{prefix}/etc/ld.so.conf")
 
     def paths(self, name: str, needing: Loading) -> Iterator[str]:
         """The paths at which the loader looks for a library, in its order."""
@@ -86,6 +88,13 @@ class Search:
             yield from self.cache.get(name, ())
             for folder in self.system:
                 yield f"{folder}/{name}"
+
+    def paths_of_some_cpus(self, tree: Tree, name: str, needing: Loading) -> Iterator[str]:
+        """Where glibc looks before the usual places if the CPU is of a level: ``glibc-hwcaps/x86-64-v3`` (ld.so(8))."""
+        for path in () if "/" in name or self.family is Family.MUSL else self.paths(name, needing):
+            folder = f"{path.rpartition('/')[0]}/glibc-hwcaps"
+            for level in tree.names(resolve(tree, folder) or folder):
+                yield f"{folder}/{level}/{name}"
 
     def _folders_before(self, needing: Loading) -> Iterator[str]:
         if self.family is Family.MUSL:

@@ -33,6 +33,9 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _HERE_DOCUMENT = re.compile(r"(?<!<)<<-?\s*[\"'\\]?([A-Za-z_][A-Za-z0-9_]*)")
 """``<<END``, not ``<<<``: the lines up to that word are no commands."""
+_FUNCTION = re.compile(r"\s*(?:function\s+([^\s()]+)|([^\s()]+)\s*\(\s*\))")
+_SOURCING = re.compile(r"(?:^|[;&|{(]|\b(?:then|do|else))\s*(?:\.|source)\s")
+"""Where a script reads another one, which may define functions."""
 _ALL_ARGUMENTS = frozenset({"$@", "${@}", "$*"})
 _EXPANDED = re.compile(r"[$`*?\[{~\s]")
 """What a shell replaces in the name of a command, or where it splits it."""
@@ -49,6 +52,8 @@ class Command(NamedTuple):
     """Program and arguments, with variables of the environment put in."""
     is_only: bool
     """Whether the shell does nothing else that could keep it from being run."""
+    may_be_function: bool = False
+    """Whether the name may be a function of a file that the script sources."""
 
 
 class Call(NamedTuple):
@@ -68,9 +73,9 @@ def parse_call(arguments: Sequence[str]) -> Call:
     """The arguments of a shell (POSIX.1, sh; bash(1)): options, then ``-c TEXT [NAME [ARGUMENT...]]`` or a script's file."""
     words = list(arguments)
     has_text = is_login = False
-    while words and len(words[0]) > 1 and words[0][0] in "-+":
+    while words and (words[0] == "-" or (len(words[0]) > 1 and words[0][0] in "-+")):
         word = words.pop(0)
-        if word == "--":
+        if word in {"-", "--"}:
             break
         if word.startswith("--"):
             is_login |= word == "--login"
@@ -111,10 +116,24 @@ def _last_command(lines: list[str], arguments: Sequence[str], environment: Mappi
     if not words:
         return None
     found = _program(words)
+    if not found:
+        return None
+    is_function, is_sourced = _may_be_function(words, lines)
+    if is_function:
+        return None
     # A variable may have got another value in the lines before.
     is_plain = len(lines) == 1 or "$" not in re.sub(r"\$(?:\{@\}|[@*])", "", lines[-1])
     is_only = len(parts) == 1 and is_plain and all(_is_harmless(line) for line in lines[:-1])
-    return Command(found, is_only) if found else None
+    return Command(found, is_only, is_sourced)
+
+
+def _may_be_function(words: Sequence[str], lines: Sequence[str]) -> tuple[bool, bool]:
+    """Whether a command is a function of the script, and whether it may be one of a sourced file; ``exec`` runs none."""
+    called = next((word for word in words if not _ASSIGNMENT.fullmatch(word)), "")
+    if called == "exec" or "/" in called:
+        return False, False
+    defined = {found[1] or found[2] for line in lines if (found := _FUNCTION.match(line))}
+    return called in defined, any(map(_SOURCING.search, lines))
 
 
 def _handed_on(lines: list[str], arguments: Sequence[str], environment: Mapping[str, str]) -> Command | None:

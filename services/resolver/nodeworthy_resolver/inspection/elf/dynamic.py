@@ -40,6 +40,8 @@ def read_dynamic(data: Bytes, segments: tuple[Segment, ...], faults: list[str]) 
     if segment is None:
         return Dynamic()
     entries = _read_entries(data, segment)
+    if len(entries) == _MAX_ENTRIES:
+        faults.append(f"its dynamic table has more than {_MAX_ENTRIES} entries")
     values = dict(reversed(entries))
     names_at = offset_in(segments, values.get(STRINGS, 0))
     if names_at is None:
@@ -47,10 +49,13 @@ def read_dynamic(data: Bytes, segments: tuple[Segment, ...], faults: list[str]) 
             faults.append("the names of the dynamic table are not in the file")
         return Dynamic(entries)
     size = min(values.get(STRING_BYTES, 0), MAX_NAMES)
+    outside: list[int] = []
 
     def name(position: int) -> str:
         if position >= size:
-            faults.append(f"a name of the dynamic table lies outside its names, at {position}")
+            outside.append(position)
+            if len(outside) == 1:
+                faults.append(f"a name of the dynamic table lies outside its names, at {position}")
             return ""
         return text_of(data.part(names_at + position, min(MAX_TEXT_BYTES, size - position)).tobytes(), 0)
 

@@ -5,7 +5,7 @@ few functions that are followed from the entry point.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -116,7 +116,18 @@ def _traits(code: int) -> _Traits:
 
 
 @cache
+def _silent() -> frozenset[int]:
+    """The opcodes that say nothing of a function's style: most."""
+    every = _numbered(iced_x86.Code)
+    return frozenset(code for code in every if not any(_style_of(frozenset({code}))))
+
+
+@lru_cache(65536)
 def _style(codes: frozenset[int]) -> Style:
+    return _style_of(codes)
+
+
+def _style_of(codes: frozenset[int]) -> Style:
     traits = [_traits(code) for code in codes]
     return Style(
         frozenset().union(*(one.features for one in traits)),
@@ -151,8 +162,11 @@ class X86:
     def styles(self, code: memoryview, address: int, borders: Sequence[tuple[int, int]]) -> Iterator[Style]:
         """See :class:`~nodeworthy_resolver.inspection.instructions.steps.Machine`."""
         opcode = attrgetter("code")
+        silent = _silent()
         for first, end in borders:
-            yield _style(frozenset(map(opcode, Decoder(64, bytes(code[first - address : end - address]), ip=first))))
+            found = set(map(opcode, Decoder(64, bytes(code[first - address : end - address]), ip=first)))
+            # Few combinations are left, so that most functions are like one that was seen.
+            yield _style(frozenset(found - silent))
 
     def slot_of(self, code: bytes, address: int) -> int:
         """See :class:`~nodeworthy_resolver.inspection.instructions.steps.Machine`."""

@@ -16,6 +16,7 @@ from nodeworthy_resolver.inspection.readings.findings import Findings, reach, we
 from nodeworthy_resolver.inspection.readings.nvidia_facts import (
     WITHOUT_DRIVER,
     brand_terms,
+    cuda_rows,
     driver_term,
     runtime_driver,
 )
@@ -74,7 +75,12 @@ def _searched_folders(subject: Subject, findings: Findings) -> frozenset[str]:
 
 
 def _runtime(path: str, version: str, sureness: Sureness) -> Iterator[Requirement]:
-    oldest = runtime_driver(numbers_of(version) or (0,))
+    numbers = numbers_of(version) or (0,)
+    oldest = runtime_driver(numbers)
+    newest = cuda_rows()[-1]
+    if oldest is None and numbers > (numbers_of(newest.cuda) or (0,)):
+        # Later than the table: surely for no driver before the newest that it has, and most likely for later ones alone.
+        oldest, sureness = newest.driver, weaker(Sureness.PROBABLE, sureness)
     if oldest is None:
         return
     yield Requirement(
@@ -83,7 +89,7 @@ def _runtime(path: str, version: str, sureness: Sureness) -> Iterator[Requiremen
         layer=Layer.ACCELERATOR,
         effect=Effect.CRASHES,
         sureness=sureness,
-        match_any=((driver_term(Operator.GE, oldest),), WITHOUT_DRIVER),
+        match_any=((driver_term(Operator.GE, oldest),), *WITHOUT_DRIVER),
         evidence=(Evidence(path, f"libcudart {version}", rule="CUDA Compatibility, minor version compatibility"),),
         remedy="a newer driver on the node, or an image with an older CUDA",
     )
@@ -99,7 +105,7 @@ def _compatibility(path: str, version: str, *, is_used: bool) -> Requirement:
         layer=Layer.ACCELERATOR,
         effect=Effect.CRASHES,
         sureness=Sureness.PROBABLE if is_used else Sureness.ADVISORY,
-        match_any=(same, *ways, WITHOUT_DRIVER),
+        match_any=(same, *ways, *WITHOUT_DRIVER),
         evidence=(Evidence(path, f"libcuda {version}", rule="CUDA Compatibility, forward compatibility"),),
         remedy="take the folder compat out of LD_LIBRARY_PATH, or a driver that has this CUDA itself",
     )
@@ -112,7 +118,7 @@ def _driver(path: str, version: str, *, is_used: bool) -> Requirement:
         layer=Layer.ACCELERATOR,
         effect=Effect.CRASHES,
         sureness=Sureness.PROBABLE if is_used else Sureness.ADVISORY,
-        match_any=((driver_term(Operator.GE, version), driver_term(Operator.LE, version)), WITHOUT_DRIVER),
+        match_any=((driver_term(Operator.GE, version), driver_term(Operator.LE, version)), *WITHOUT_DRIVER),
         evidence=(Evidence(path, version, rule="NVIDIA's driver libraries fit one version of its kernel module"),),
         remedy="an image without driver libraries: the container runtime brings the node's own",
     )

@@ -9,12 +9,14 @@ C++ Programming Guide, "Application Compatibility").
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+import msgspec
 
 from nodeworthy.requirements import Effect, Evidence, Information, Layer, Requirement, Sureness
 from nodeworthy_resolver.inspection.elf import Elf
-from nodeworthy_resolver.inspection.readings.findings import Findings, reach
+from nodeworthy_resolver.inspection.readings.findings import Findings, reach, weaker
 from nodeworthy_resolver.inspection.readings.nvidia_facts import WITHOUT_DRIVER, known_capabilities, with_capability
 from nodeworthy_resolver.inspection.readings.python_environments import find_site_folders
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
@@ -74,7 +76,7 @@ def read_gpu_code(subject: Subject) -> Outcome:
         below = next((sureness for folder, sureness in imported.items() if path.startswith(f"{folder}/")), None)
         missing = [one for one in known_capabilities() if not code.supports(one)]
         if missing:
-            findings.requirements.append(_requirement(path, code, reach(subject, path), below, evidence))
+            findings.requirements.extend(_requirements(path, code, reach(subject, path), below, evidence))
     return findings.outcome()
 
 
@@ -109,21 +111,25 @@ def _entries(view: memoryview, position: int, end: int) -> Iterable[tuple[int, i
         position += header + size
 
 
-def _requirement(
+def _requirements(
     path: str, code: GpuCode, runs: Sureness | None, imported: Sureness | None, evidence: tuple[Evidence, ...]
-) -> Requirement:
+) -> Iterator[Requirement]:
+    """Certain is only what is asked of known chips. A later chip than those runs PTX, and most likely nothing else."""
     supported = [one for one in known_capabilities() if code.supports(one)]
-    # A later chip than all that are known runs PTX, or nothing that is here.
-    ways = with_capability(supported, others=bool(code.ptx))
     is_framework = path.rpartition("/")[2].startswith(_FRAMEWORKS)
-    sure = runs or (imported if is_framework else None)
-    return Requirement(
+    sure = runs or (imported if is_framework else None) or (Sureness.PROBABLE if imported else Sureness.ADVISORY)
+    asked = Requirement(
         code="gpu-code",
         text=f"an NVIDIA GPU of compute capability {', '.join(supported) or '(none that is known)'}, wherever one is used",
         layer=Layer.ACCELERATOR,
         effect=Effect.CRASHES,
-        sureness=sure or (Sureness.PROBABLE if imported else Sureness.ADVISORY),
-        match_any=(*ways, WITHOUT_DRIVER),
+        sureness=sure,
+        match_any=(*with_capability(supported, others=True), *WITHOUT_DRIVER),
         evidence=evidence,
         remedy="a build with code for this GPU: for a newer GPU of a newer CUDA, for an older GPU of an older one",
     )
+    if code.ptx or sure is Sureness.CERTAIN:
+        yield asked
+    if not code.ptx:
+        ways = (*with_capability(supported, others=False), *WITHOUT_DRIVER)
+        yield msgspec.structs.replace(asked, sureness=weaker(Sureness.PROBABLE, sure), match_any=ways)

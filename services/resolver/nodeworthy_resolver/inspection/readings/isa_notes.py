@@ -7,15 +7,18 @@ all object files, so also over those whose code is chosen when the program runs.
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from nodeworthy.requirements import Effect, Evidence, Information, Layer, Requirement, Sureness, Unexplored
 from nodeworthy.requirements.conditions import has_flags, has_value
 from nodeworthy.rules import Operator
 from nodeworthy_resolver.inspection.closure.records import Role
 from nodeworthy_resolver.inspection.elf import Elf
+from nodeworthy_resolver.inspection.readings.findings import weaker
 from nodeworthy_resolver.inspection.readings.levels import BASELINES, Ways, x86_level
 from nodeworthy_resolver.inspection.readings.libcs import GLIBC, running_libc
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
+from nodeworthy_resolver.inspection.tree import NotKeptError
 
 _FIRST_CHECKING = (2, 33)
 """The first glibc whose loader looks at the property (NEWS of 2.33)."""
@@ -26,6 +29,11 @@ _MAX_LEVEL = 4
 _V7, _V8 = 10, 14
 """Tag_CPU_arch of Armv7 and Armv8-A."""
 _THUMB_2 = 2
+"""Tag_THUMB_ISA_use of code with instructions of 32 bits."""
+_FIRST_OF_32_BITS = 0xE800
+"""The first half of a Thumb instruction of 32 bits is this or more (Arm Architecture Reference Manual, F3.1)."""
+_SECOND_OF_BL = 0xC000
+"""Both bits are set in the second half of BL and BLX, which Thumb always had."""
 _SINCE_V6 = frozenset({"v5", "v6"})
 
 _RISCV_BASE = frozenset(
@@ -99,8 +107,9 @@ def _level(level: int, path: str, sureness: Sureness) -> Requirement:
 def _arm(subject: Subject, path: str, elf: Elf, sureness: Sureness) -> Iterator[Requirement]:
     """32-bit Arm code of a later version than the platform says.
 
-    Certain where the linker's sum cannot be of chosen code only: in libc and the loader, and with Thumb-2, which compilers
-    emit everywhere or nowhere.
+    The linker's sum is over code that is chosen at run time too (libgcrypt of Debian's armhf is "v8"), and an assembler
+    counts Thumb-2 in wherever the version has it. Armv7 is certain in libc and the loader, and for a program that begins
+    with Thumb-2. Armv8 never is, as 32-bit kernels call its CPUs armv7l too (arch/arm/mm/proc-v7.S).
     """
     arch = elf.attributes.arm_arch or 0
     claimed = subject.config.platform
@@ -110,7 +119,13 @@ def _arm(subject: Subject, path: str, elf: Elf, sureness: Sureness) -> Iterator[
     if claimed is not None and claimed.variant not in (_SINCE_V6 if version == "v7" else _SINCE_V6 | {"v7"}):
         return
     roles = {one.role for one in subject.start.loaded if one.path == path}
-    is_whole = Role.LOADER in roles or elf.soname.startswith("libc.") or elf.attributes.arm_thumb == _THUMB_2
+    if version == "v8":
+        grade = Sureness.ADVISORY if Role.LIBRARY in roles else Sureness.PROBABLE
+    elif Role.LOADER in roles or elf.soname.startswith("libc."):
+        grade = Sureness.CERTAIN
+    else:
+        is_compiled_so = Role.LIBRARY not in roles and _begins_with_thumb_2(subject, path, elf)
+        grade = Sureness.CERTAIN if is_compiled_so else Sureness.PROBABLE
     ways: Ways = BASELINES["armv7"].ways
     if version == "v8":
         ways = ((has_value("system.architecture", "machine", Operator.IN, "armv8l", "aarch64"),),)
@@ -119,11 +134,30 @@ def _arm(subject: Subject, path: str, elf: Elf, sureness: Sureness) -> Iterator[
         text=f"an Arm{version} CPU or later",
         layer=Layer.INSTRUCTION_SET,
         effect=Effect.CRASHES,
-        sureness=sureness if is_whole else Sureness.PROBABLE,
+        sureness=weaker(grade, sureness),
         match_any=ways,
         evidence=(Evidence(path, f"Tag_CPU_arch {arch}", rule="build attributes of the Arm ABI"),),
         remedy="a build for the older version: Raspberry Pi OS or Alpine armhf instead of Debian armhf",
     )
+
+
+def _begins_with_thumb_2(subject: Subject, path: str, elf: Elf) -> bool:
+    """Whether the first instruction of a program is one of Thumb-2, as ``mov.w fp, #0`` in crt1.o of Debian's armhf.
+
+    An odd address of the entry means Thumb (ELF for the Arm Architecture, "Program entry point").
+    """
+    offset = elf.offset_of(elf.entry - 1) if elf.entry % 2 and elf.attributes.arm_thumb == _THUMB_2 else None
+    if offset is None:
+        return False
+    try:
+        start = subject.tree.read(path, offset, 4)
+    except NotKeptError:
+        return False
+    if len(start) < 4:  # noqa: PLR2004 # one instruction
+        return False
+    order: Literal["little", "big"] = "little" if elf.order == "<" else "big"
+    first, second = int.from_bytes(start[:2], order), int.from_bytes(start[2:], order)
+    return first >= _FIRST_OF_32_BITS and second & _SECOND_OF_BL != _SECOND_OF_BL
 
 
 def riscv_extensions(arch: str) -> frozenset[str]:

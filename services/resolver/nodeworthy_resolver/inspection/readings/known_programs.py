@@ -8,6 +8,7 @@ from nodeworthy_resolver.inspection.readings.findings import Findings, architect
 from nodeworthy_resolver.inspection.readings.go_programs import find_go_programs
 from nodeworthy_resolver.inspection.readings.known_software import Known, ask, known_software, version_pattern
 from nodeworthy_resolver.inspection.readings.packages import find_packages
+from nodeworthy_resolver.inspection.readings.scripts import called_programs
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
 
 _MAX_PLACES = 4
@@ -19,11 +20,14 @@ def read_known_programs(subject: Subject) -> Outcome:
     findings = Findings()
     machine = architecture(subject)
     versions = {package.name: package.version for package in find_packages(subject, findings)}
+    arguments = subject.start.arguments
+    called = called_programs(subject, findings)
     for known in known_software():
         for evidence, version, sureness in _places(subject, known, versions, findings):
+            runs = sureness or (Sureness.PROBABLE if evidence.file in called else None)
             if version:
                 findings.software.append(Software(known.name, version, "program", evidence.file))
-            findings.requirements.extend(ask(known, version, machine, sureness, (evidence,)))
+            findings.requirements.extend(ask(known, version, machine, runs, (evidence,), arguments))
     for path, program in find_go_programs(subject, findings):
         for known in known_software():
             for module in known.modules:

@@ -30,6 +30,8 @@ class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     match_features: tuple[Term, ...] = ()
     match_any: tuple[tuple[Term, ...], ...] = ()
     remedy: str = ""
+    needless_with: tuple[str, ...] = ()
+    """Arguments with one of which the software does without it, as ``--no-sandbox``."""
 
 
 class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,14 +71,21 @@ def _compiled(text: str) -> re.Pattern[bytes]:
 
 
 def ask(
-    known: Known, version: str, machine: str, sureness: Sureness | None, evidence: tuple[Evidence, ...]
+    known: Known,
+    version: str,
+    machine: str,
+    sureness: Sureness | None,
+    evidence: tuple[Evidence, ...],
+    arguments: tuple[str, ...] = (),
 ) -> Iterator[Requirement]:
-    """What this version needs; where the version is unknown, what some versions need is advice."""
+    """What this version needs; where the version is unknown, what some versions need is at most probable."""
     for need in known.needs:
         applies = in_range(version, need.versions)
         if applies is False or (need.architectures and machine not in need.architectures):
             continue
-        limit = sureness if applies else Sureness.ADVISORY
+        if not set(need.needless_with).isdisjoint(arguments):
+            continue
+        limit = sureness if applies else weaker(Sureness.PROBABLE, sureness)
         yield Requirement(
             code=need.code,
             text=need.text,

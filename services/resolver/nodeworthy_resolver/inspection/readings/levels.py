@@ -1,4 +1,4 @@
-"""Conditions on processors: levels of x86-64, and what distributions and compilers ask of other architectures."""
+"""Conditions that several readings ask: levels of x86-64 and of other architectures, modules that are not loaded."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -30,6 +30,12 @@ class Baseline(NamedTuple):
 def x86_level(level: int) -> Ways:
     """A CPU of this level, 2 to 4: by NFD's flag of the level, or by the flags of which it is made."""
     return ((has_flags("cpu.cpuid", [f"X86_64_V{level}"]),), (has_flags("cpu.cpuid", X86_FLAGS[level]),))
+
+
+def without_module(name: str) -> Ways:
+    """A kernel that has not loaded a module; one without loadable modules has no list of them, only what is built in."""
+    sets = ("kernel.loadedmodule", "kernel.enabledmodule")
+    return tuple((has_value(one, name, Operator.DOES_NOT_EXIST),) for one in sets)
 
 
 def _machine(*names: str) -> tuple[Term, ...]:

@@ -9,6 +9,7 @@ from nodeworthy_resolver.inspection.readings.gpu_code import read_gpu_code
 from nodeworthy_resolver.inspection.readings.jdks import read_jdks
 from nodeworthy_resolver.inspection.readings.known_programs import read_known_programs
 from nodeworthy_resolver.inspection.readings.libcs import read_libcs
+from nodeworthy_resolver.inspection.readings.listeners import read_listeners
 from nodeworthy_resolver.inspection.readings.nvidia_requirements import read_nvidia_requirements
 from nodeworthy_resolver.inspection.readings.packages import read_packages
 from nodeworthy_resolver.inspection.readings.rocm import read_rocm
@@ -31,6 +32,7 @@ READINGS: tuple[tuple[str, Reading], ...] = (
     ("code for AMD's GPUs", read_rocm),
     ("allocators", read_allocators),
     ("known software", read_known_programs),
+    ("addresses of servers", read_listeners),
     ("compilers' options", read_compiler_flags),
     ("packages", read_packages),
 )

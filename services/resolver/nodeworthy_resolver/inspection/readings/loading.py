@@ -6,11 +6,14 @@ sysdeps/unix/sysv/linux/dl-osinfo.h and elf/dl-load.c, ``open_verify``. From 2.3
 version of libc is not known, the loader's text tells whether it looks.
 """
 
+from posixpath import basename
+
 from nodeworthy.requirements import Effect, Evidence, Layer, Requirement, Sureness
 from nodeworthy.requirements.conditions import has_version
+from nodeworthy_resolver.inspection.closure.linking import fits
 from nodeworthy_resolver.inspection.closure.records import Loaded, Role
 from nodeworthy_resolver.inspection.elf import has_text
-from nodeworthy_resolver.inspection.readings.findings import Findings
+from nodeworthy_resolver.inspection.readings.findings import Findings, weaker
 from nodeworthy_resolver.inspection.readings.libcs import GLIBC, running_libc
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
 
@@ -34,7 +37,8 @@ def read_loading(subject: Subject) -> Outcome:
         if floor is None or floor <= _RUNS_EVERYWHERE:
             continue
         if (one.role in _CHECKED and is_checked) or _is_checking_static(subject, one, findings):
-            floors[one.sureness] = max(floors.get(one.sureness, ((0, 0, 0), "")), (floor, one.path))
+            sureness = weaker(Sureness.PROBABLE, one.sureness) if _has_copy(subject, one, floor) else one.sureness
+            floors[sureness] = max(floors.get(sureness, ((0, 0, 0), "")), (floor, one.path))
     findings.requirements.extend(_requirement(*floor, sureness) for sureness, floor in floors.items())
     return findings.outcome()
 
@@ -52,6 +56,15 @@ def _floor(subject: Subject, path: str) -> tuple[int, int, int] | None:
     elf = subject.elves.get(path)
     tag = elf.notes.abi_tag if elf else None
     return tag[1:] if tag and tag[0] == _LINUX else None
+
+
+def _has_copy(subject: Subject, one: Loaded, floor: tuple[int, int, int]) -> bool:
+    """Whether a library of the same name asks for less: the loader, having passed over the first, may come to it."""
+    if one.role is Role.LOADER:
+        return False
+    own, name = subject.elves[one.path], basename(one.path)
+    others = (path for path, elf in subject.elves.items() if path != one.path and fits(elf, own))
+    return any((_floor(subject, path) or (0, 0, 0)) < floor for path in others if basename(path) == name)
 
 
 def _is_checking_static(subject: Subject, one: Loaded, findings: Findings) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from nodeworthy.requirements.conditions import has_instance
-from nodeworthy.rules import Expression, Operator, Term
-from nodeworthy_resolver.inspection.readings.levels import Ways
+from nodeworthy.requirements.conditions import Wanted, has_flags, has_instance
+from nodeworthy.rules import Operator, Term
+from nodeworthy_resolver.inspection.readings.levels import Ways, without_module
 from nodeworthy_resolver.inspection.readings.ranges import Version, numbers_of
 from nodeworthy_resolver.inspection.readings.tables import read_table
 
@@ -52,7 +52,7 @@ class BrandRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
 
 
-WITHOUT_DRIVER: tuple[Term, ...] = (Term("kernel.loadedmodule", {"nvidia": Expression(Operator.DOES_NOT_EXIST)}),)
+WITHOUT_DRIVER = without_module("nvidia")
 """A node without NVIDIA's driver: nothing checks or uses a GPU there; whether one is wanted is asked apart."""
 
 
@@ -81,6 +81,12 @@ def has_gpu() -> Ways:
         (has_instance("accel.device", {"vendor": (Operator.IN, "nvidia"), "kind": (Operator.IN, "gpu")}),),
         (has_instance("pci.device", {"vendor": (Operator.IN, "10de"), "class": (Operator.IN_REGEXP, display)}),),
     )
+
+
+def has_driver() -> Ways:
+    """NVIDIA's kernel module, or the one of Jetsons; also where the driver is part of the kernel."""
+    named = has_instance("accel.driver", {"vendor": (Operator.IN, "nvidia"), "where": (Operator.IN, "module")})
+    return ((named,), (has_flags("kernel.loadedmodule", ["nvidia"]),), (has_flags("kernel.loadedmodule", ["nvgpu"]),))
 
 
 def cuda_rows() -> tuple[CudaRow, ...]:
@@ -124,16 +130,15 @@ def with_capability(supported: Iterable[str], *, others: bool) -> Ways:
     wanted = set(supported)
     rows = read_table("nvidia_gpus", GpuRow)
     numbers = _numbers(rows, wanted, others=others)
-    models = [pattern for row in rows if row.capability in wanted for pattern in row.models]
     ways: Ways = ((gpu_term("device_id", numbers),),) if numbers else ()
-    if not models:
-        return ways
-    named = {
-        "vendor": (Operator.IN, "nvidia"),
-        "device_id": (Operator.DOES_NOT_EXIST,),
-        "model": (Operator.IN_REGEXP, "|".join(models)),
-    }
-    return (*ways, (has_instance("accel.device", named),))  # type: ignore[arg-type] # an operator without values
+    unnumbered: dict[str, Wanted] = {"vendor": (Operator.IN, "nvidia"), "device_id": (Operator.DOES_NOT_EXIST,)}
+    models = [pattern for row in rows if row.capability in wanted for pattern in row.models]
+    if models:
+        named: Wanted = (Operator.IN_REGEXP, "|".join(models))
+        ways = (*ways, (has_instance("accel.device", {**unnumbered, "model": named}),))
+    if others:
+        ways = (*ways, (has_instance("accel.device", {**unnumbered, "model": (Operator.DOES_NOT_EXIST,)}),))
+    return ways
 
 
 def _numbers(rows: Iterable[GpuRow], wanted: set[str], *, others: bool) -> str:

@@ -10,6 +10,7 @@ from itertools import product
 from typing import NamedTuple
 
 from nodeworthy.requirements import Effect, Evidence, Information, Layer, Requirement, Sureness, Unexplored
+from nodeworthy.requirements.conditions import has_value
 from nodeworthy.rules import Operator, Term
 from nodeworthy_resolver.inspection.readings.findings import Findings
 from nodeworthy_resolver.inspection.readings.levels import Ways
@@ -19,6 +20,7 @@ from nodeworthy_resolver.inspection.readings.nvidia_facts import (
     cuda_rows,
     driver_term,
     first_driver,
+    has_driver,
     has_gpu,
     known_capabilities,
     runtime_driver,
@@ -62,7 +64,7 @@ def read_nvidia_requirements(subject: Subject) -> Outcome:
     written = requirement_variables(environment)
     devices = environment.get(_DEVICES)
     if devices is not None and devices not in {"", "void", "none"}:
-        findings.requirements.append(_gpu(devices))
+        findings.requirements += [_gpu(devices), _loaded_driver(devices), _toolkit(devices)]
     if not written:
         return findings.outcome()
     seen = ", ".join(f"{name}={text}" for name, text in written.items())
@@ -202,7 +204,7 @@ def _requirement(
         layer=Layer.ACCELERATOR,
         effect=Effect.DOES_NOT_START,
         sureness=sureness,
-        match_any=(*ways, WITHOUT_DRIVER),
+        match_any=(*ways, *WITHOUT_DRIVER),
         evidence=evidence,
         remedy="a newer driver on the node, an image with an older CUDA, or NVIDIA_DISABLE_REQUIRE=1 at your own risk",
     )
@@ -218,6 +220,35 @@ def _gpu(devices: str) -> Requirement:
         match_any=has_gpu(),
         evidence=(Evidence(seen=f"{_DEVICES}={devices}", rule="NVIDIA container toolkit, GPU enumeration"),),
         remedy="a node with an NVIDIA GPU, and a limit of nvidia.com/gpu on the pod",
+    )
+
+
+def _loaded_driver(devices: str) -> Requirement:
+    return Requirement(
+        code="nvidia-driver",
+        text="NVIDIA's driver, loaded",
+        layer=Layer.ACCELERATOR,
+        effect=Effect.DOES_NOT_START,
+        sureness=Sureness.PROBABLE,
+        match_any=has_driver(),
+        evidence=(Evidence(seen=f"{_DEVICES}={devices}", rule="NVIDIA container toolkit, GPU enumeration"),),
+        remedy="install NVIDIA's driver on the node",
+    )
+
+
+def _toolkit(devices: str) -> Requirement:
+    """Advice: operators and CDI give a GPU to a container without a program that is in its place."""
+    docker = has_value("system.runtime", "docker", Operator.DOES_NOT_EXIST)
+    toolkit = has_value("system.runtime", "nvidia-container-runtime", Operator.EXISTS)
+    return Requirement(
+        code="nvidia-toolkit",
+        text="NVIDIA's container toolkit, where Docker runs containers",
+        layer=Layer.ACCELERATOR,
+        effect=Effect.DOES_NOT_START,
+        sureness=Sureness.ADVISORY,
+        match_any=((toolkit,), (docker,)),
+        evidence=(Evidence(seen=f"{_DEVICES}={devices}", rule="NVIDIA container toolkit, installation guide"),),
+        remedy="install nvidia-container-toolkit on the node",
     )
 
 

@@ -9,13 +9,14 @@ not look and maps the wrong bytes.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nodeworthy.requirements import Defect, Effect, Evidence, Layer, Requirement, Sureness
+from nodeworthy.requirements import Defect, Effect, Evidence, Layer, Requirement, Sureness, Unexplored
 from nodeworthy.requirements.conditions import has_value
 from nodeworthy.rules import Operator
 from nodeworthy_resolver.inspection.closure.records import Role
 from nodeworthy_resolver.inspection.elf import Elf, FileKind, Segment
 from nodeworthy_resolver.inspection.readings.findings import weaker
 from nodeworthy_resolver.inspection.readings.libcs import GLIBC, MUSL, Libc, running_libc
+from nodeworthy_resolver.inspection.readings.machines import is_sample
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
 
 PAGE_SIZES = (4096, 16384, 65536)
@@ -50,7 +51,12 @@ def read_page_sizes(subject: Subject) -> Outcome:
         }
         if any(found.values()):
             requirements.append(_requirement(found, sureness))
-    return Outcome(tuple(requirements), defects)
+    doubts = tuple(
+        Unexplored(f"whether what starts loads {one.path}", f"it cannot be loaded: {one.why}")
+        for one in misfits[PAGE_SIZES[0]]
+        if one.sureness is not Sureness.CERTAIN and not is_sample(one.path)
+    )
+    return Outcome(tuple(requirements), defects, unexplored=doubts[:_TOLD])
 
 
 def _misfits(subject: Subject, libc: Libc | None, size: int) -> Iterator[_Misfit]:

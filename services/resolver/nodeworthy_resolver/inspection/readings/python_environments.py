@@ -10,13 +10,13 @@ from posixpath import basename, dirname, join
 from typing import NamedTuple
 
 from nodeworthy.requirements import Sureness
-from nodeworthy_resolver.inspection.readings.findings import Findings, exists
+from nodeworthy_resolver.inspection.closure.executables import DEFAULT_PATH
+from nodeworthy_resolver.inspection.readings.findings import Findings, exists, weaker
 from nodeworthy_resolver.inspection.subject import Subject
 from nodeworthy_resolver.inspection.tree import Kind, find_file, resolve
 
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
-_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Of containerd and Docker where the config has none."""
+_VERSION = re.compile(r"[0-9]+\.[0-9]+")
 _SITE = re.compile(r"(.*/(?:site|dist)-packages)(?:/|$)")
 _MAX_SHEBANG = 256
 """The kernel reads no more of a first line (include/uapi/linux/binfmts.h, BINPRM_BUF_SIZE)."""
@@ -43,14 +43,25 @@ def _imported(subject: Subject, findings: Findings) -> dict[str, Sureness]:
     for python in subject.start.loaded:
         if not _PYTHON.fullmatch(basename(python.path)):
             continue
+        version = _VERSION.search(basename(python.path))
         for prefix in _prefixes(subject, python.path, findings):
-            for folder in _folders_below(subject, prefix):
-                found.setdefault(folder, python.sureness)
+            folders = [one for one in _folders_below(subject, prefix) if _is_for(one, version[0] if version else "")]
+            named = {each[0] for one in folders if (each := _VERSION.search(basename(dirname(one))))}
+            # A Python whose file does not tell its version has one of these folders, and nobody can say which.
+            sureness = python.sureness if version or len(named) <= 1 else weaker(Sureness.PROBABLE, python.sureness)
+            for folder in folders:
+                found.setdefault(folder, sureness)
         for part in subject.config.environment.get("PYTHONPATH", "").split(":"):
             resolved = resolve(subject.tree, part, subject.config.working_folder) if part else None
             if resolved is not None:
                 found.setdefault(resolved, python.sureness)
     return found
+
+
+def _is_for(folder: str, version: str) -> bool:
+    """Whether a folder of packages is that of a version of Python, as ``3.12``, or of every one, as Debian's ``python3``."""
+    own = _VERSION.search(basename(dirname(folder)))
+    return own is None or not version or own[0] == version
 
 
 def _prefixes(subject: Subject, python: str, findings: Findings) -> Iterator[str]:
@@ -71,7 +82,7 @@ def _prefixes(subject: Subject, python: str, findings: Findings) -> Iterator[str
 def _called_as(subject: Subject, findings: Findings) -> Iterator[str]:
     """The paths by which programs are called, links kept: arguments through PATH, and interpreters of ``#!`` lines."""
     names = [*subject.start.arguments[:1], *_shebangs(subject, findings)]
-    folders = subject.config.environment.get("PATH", _DEFAULT_PATH).split(":")
+    folders = subject.config.environment.get("PATH", DEFAULT_PATH).split(":")
     for name in names:
         if "/" in name:
             yield join("/", subject.config.working_folder, name)

@@ -11,9 +11,10 @@ from posixpath import basename, dirname
 
 from nodeworthy.requirements import Effect, Evidence, Information, Layer, Requirement, Sureness, Unexplored
 from nodeworthy.requirements.conditions import has_instance
-from nodeworthy.rules import Expression, Operator, Term
+from nodeworthy.rules import Operator
 from nodeworthy_resolver.inspection.elf import Elf
 from nodeworthy_resolver.inspection.readings.findings import Findings, reach, search
+from nodeworthy_resolver.inspection.readings.levels import without_module
 from nodeworthy_resolver.inspection.readings.python_environments import find_site_folders
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
 
@@ -37,7 +38,7 @@ _GENERIC = {
 """LLVM, "User Guide for AMDGPU Backend", generic processors."""
 _FRAMEWORKS = ("libtorch_hip", "librocblas")
 
-WITHOUT_DRIVER: tuple[Term, ...] = (Term("kernel.loadedmodule", {"amdgpu": Expression(Operator.DOES_NOT_EXIST)}),)
+WITHOUT_DRIVER = without_module("amdgpu")
 """A node without AMD's driver: nothing uses a GPU there."""
 
 
@@ -120,7 +121,7 @@ def _requirement(subject: Subject, path: str, targets: set[str], sureness: Suren
         layer=Layer.ACCELERATOR,
         effect=Effect.CRASHES,
         sureness=limit or Sureness.ADVISORY,
-        match_any=((wanted,), WITHOUT_DRIVER),
+        match_any=((wanted,), *WITHOUT_DRIVER),
         evidence=tuple(evidence),
         remedy="a build with code for this GPU; HSA_OVERRIDE_GFX_VERSION only within one family",
     )

@@ -7,7 +7,7 @@ node, once the file is used.
 
 from collections.abc import Mapping
 
-from nodeworthy.requirements import Defect, Sureness
+from nodeworthy.requirements import Defect, Sureness, Unexplored
 from nodeworthy_resolver.inspection.closure import faults
 from nodeworthy_resolver.inspection.elf import Elf, FileKind, NeededVersion
 from nodeworthy_resolver.inspection.elf.versions import newest_of_kind
@@ -37,7 +37,9 @@ def read_symbol_versions(subject: Subject) -> Outcome:
             defects.append(faults.version_missing(path, version, library, newest, Sureness.PROBABLE))
         if len(defects) >= _MAX_TOLD:
             break
-    return Outcome(defects=tuple(defects[:_MAX_TOLD]))
+    told = tuple(defects[:_MAX_TOLD])
+    doubts = tuple(Unexplored("whether what starts uses a file that cannot be used", one.text) for one in told)
+    return Outcome(defects=told, unexplored=doubts)
 
 
 def _key(elf: Elf, name: str) -> _Key:

@@ -1,8 +1,9 @@
 """What the C library expects of kernel and container runtime: system calls that older ones do not have, or refuse.
 
 A runtime's seccomp profile that is older than a system call answers EPERM, for which the library has no way round.
-Floors: moby, profiles/seccomp (statx 18.04, time64 19.03.9, faccessat2 20.10.0, clone3 answered with ENOSYS 20.10.10)
-and the release notes of libseccomp; getrandom(2) is of Linux 3.17.
+Floors: moby, profiles/seccomp (statx 18.04, time64 19.03.9, faccessat2 20.10.0, clone3 answered with ENOSYS 20.10.10),
+containerd, contrib/seccomp (time64 1.3.8 by #4561; clone3 1.4.10 and 1.5.6 by #6014 and #6013), and the release notes of
+libseccomp; getrandom(2) is of Linux 3.17. Docker brings a profile of its own, whatever containerd lies below it.
 """
 
 from collections.abc import Iterator
@@ -11,8 +12,8 @@ from typing import NamedTuple
 
 from nodeworthy.requirements import Effect, Evidence, Layer, Requirement, Sureness, Unexplored
 from nodeworthy.requirements.conditions import has_value, has_version
-from nodeworthy.rules import Operator
-from nodeworthy_resolver.inspection.elf import Elf, ElfError, Symbol, read_dynamic_symbols
+from nodeworthy.rules import Operator, Term
+from nodeworthy_resolver.inspection.elf import ElfError, read_dynamic_symbols
 from nodeworthy_resolver.inspection.readings.findings import Findings, architecture, weaker
 from nodeworthy_resolver.inspection.readings.levels import Ways
 from nodeworthy_resolver.inspection.readings.libcs import GLIBC, MUSL, Libc, running_libc
@@ -35,11 +36,23 @@ class Profile(NamedTuple):
     """A kernel that is newer than this runtime: the runtime is then taken to be too, where nothing tells its version."""
     effect: Effect
     what: str
+    containerd: tuple[tuple[str, str], ...] = ()
+    """Where containerd itself runs containers: from a version on, up to before another; none: no such floor is known."""
 
 
-_CLONE3 = Profile("clone3", "20.10.10", "2.3", "5.14", Effect.CRASHES, "starting threads and programs")
+_CLONE3 = Profile(
+    "clone3",
+    "20.10.10",
+    "2.3",
+    "5.14",
+    Effect.CRASHES,
+    "starting threads and programs",
+    (("1.5.6", ""), ("1.4.10", "1.5")),
+)
 _FACCESSAT2 = Profile("faccessat2", "20.10", "2.4.4", "5.10", Effect.CRASHES, "asking whether a file may be executed")
-_TIME64 = Profile("clock_gettime64", "19.03.9", "2.4.2", "5.7", Effect.WRONG_RESULTS, "reading the clock")
+_TIME64 = Profile(
+    "clock_gettime64", "19.03.9", "2.4.2", "5.7", Effect.WRONG_RESULTS, "reading the clock", (("1.3.8", ""),)
+)
 _STATX = Profile("statx", "18.04", "2.3.3", "4.17", Effect.CRASHES, "asking for a file's attributes")
 
 
@@ -48,6 +61,7 @@ def read_syscalls(subject: Subject) -> Outcome:
     findings = Findings()
     libc = running_libc(subject)
     if libc is not None:
+        # Never certain: a container may be given a profile of its own, and not every program makes every call.
         sureness = weaker(Sureness.PROBABLE, subject.start.sureness(libc.path))
         for profile in _profiles(libc, architecture(subject)):
             findings.requirements.append(_runtime(profile, libc, sureness))
@@ -68,23 +82,41 @@ def _profiles(libc: Libc, machine: str) -> Iterator[Profile]:
 
 
 def _runtime(profile: Profile, libc: Libc, sureness: Sureness) -> Requirement:
-    floors = {"docker": profile.docker, "libseccomp": profile.libseccomp}
-    terms = [
-        (has_version("system.runtime", name, floor), has_value("system.runtime", name, Operator.DOES_NOT_EXIST))
-        for name, floor in floors.items()
-    ]
-    ways: Ways = (*product(*terms), (has_version("kernel.version", "full", profile.kernel),))
+    ways: Ways = (
+        *((*runtime, term) for runtime, term in product(_runtimes(profile), _either("libseccomp", profile.libseccomp))),
+        (has_version("kernel.version", "full", profile.kernel),),
+    )
+    floors = [f"Docker {profile.docker}", *(f"containerd {floor}" for floor, _ in profile.containerd[:1])]
     return Requirement(
         code="seccomp-profile",
-        text=f"Docker {profile.docker} and libseccomp {profile.libseccomp} or later, where these run containers: "
-        f"older ones refuse {profile.name}, which {libc.kind} {libc.version} uses for {profile.what}",
+        text=f"{', '.join(floors)} and libseccomp {profile.libseccomp} or later, where these run containers: older ones "
+        f"refuse {profile.name}, which {libc.kind} {libc.version} uses for {profile.what}",
         layer=Layer.KERNEL_AND_LIBRARIES,
         effect=profile.effect,
         sureness=sureness,
         match_any=ways,
         evidence=(libc.evidence,),
-        remedy="a newer Docker and libseccomp on the node, or an image with an older C library",
+        remedy="a newer container runtime and libseccomp on the node, or an image with an older C library",
     )
+
+
+def _either(name: str, floor: str) -> tuple[Term, Term]:
+    """A version from a floor on, or none."""
+    return has_version("system.runtime", name, floor), has_value("system.runtime", name, Operator.DOES_NOT_EXIST)
+
+
+def _runtimes(profile: Profile) -> Iterator[tuple[Term, ...]]:
+    """Docker from its floor on; without Docker, containerd from its own on; or another runtime."""
+    new_docker, no_docker = _either("docker", profile.docker)
+    yield (new_docker,)
+    if not profile.containerd:
+        yield (no_docker,)
+        return
+    for floor, end in profile.containerd:
+        new, none = _either("containerd", floor)
+        before = (has_value("system.runtime", "containerd", Operator.LT, end, kind="version"),) if end else ()
+        yield (no_docker, new, *before)
+    yield (no_docker, none)
 
 
 def _random(subject: Subject, libc: Libc | None, findings: Findings) -> Iterator[Requirement]:
@@ -93,9 +125,7 @@ def _random(subject: Subject, libc: Libc | None, findings: Findings) -> Iterator
         elf = subject.elves.get(one.path)
         if elf is None or (libc is not None and one.path == libc.path) or not elf.needed:
             continue
-        with findings.content(subject, one.path) as view:
-            symbols = _symbols(view, elf, one.path, findings)
-        names = sorted({symbol.name for symbol in symbols if symbol.is_imported} & _RANDOM)
+        names = sorted(_imports(subject, one.path, findings) & _RANDOM)
         if not names:
             continue
         is_fatal = libc is not None and libc.kind == GLIBC and libc.numbers >= _ALWAYS_RANDOM
@@ -113,9 +143,14 @@ def _random(subject: Subject, libc: Libc | None, findings: Findings) -> Iterator
         return
 
 
-def _symbols(view: memoryview, elf: Elf, path: str, findings: Findings) -> tuple[Symbol, ...]:
-    try:
-        return read_dynamic_symbols(view, elf)
-    except ElfError as error:
-        findings.unexplored.append(Unexplored(path, f"its symbols cannot be read: {error}", decides=False))
-        return ()
+def _imports(subject: Subject, path: str, findings: Findings) -> frozenset[str]:
+    """The names that a file asks others for."""
+    with findings.content(subject, path) as view:
+        try:
+            symbols = read_dynamic_symbols(view, subject.elves[path])
+        except ElfError as error:
+            unread = Unexplored(path, f"its symbols cannot be read: {error}", decides=False)
+            if unread not in findings.unexplored:
+                findings.unexplored.append(unread)
+            return frozenset()
+    return frozenset(symbol.name for symbol in symbols if symbol.is_imported)

@@ -56,8 +56,8 @@ def read_wheels(subject: Subject) -> Outcome:
     libc = running_libc(subject)
     for wheel in find_wheels(subject, findings):
         findings.software.append(Software(wheel.name, wheel.version, "wheel", wheel.path))
+        findings.requirements.extend(_needs(subject, wheel, machine, findings))
         if wheel.is_portable:
-            findings.requirements.extend(_needs(subject, wheel, machine, findings))
             findings.defects.extend(_too_new(wheel, libc))
     return findings.outcome()
 
@@ -92,10 +92,10 @@ def _floor(tag: str) -> tuple[int, int] | None:
 
 
 def _needs(subject: Subject, wheel: Wheel, machine: str, findings: Findings) -> Iterator[Requirement]:
-    """What its own files say, else what the table does."""
+    """What its own files say, whoever built them; else, for the builds of PyPI, what the table does."""
     exact = read_baseline(subject, wheel.folder, wheel.name, findings)
-    if exact is not None:
-        yield from exact
+    if exact is not None or not wheel.is_portable:
+        yield from exact or ()
         return
     evidence = (Evidence(wheel.path, f"{wheel.name} {wheel.version}"),)
     for known in _known(wheel.name):
