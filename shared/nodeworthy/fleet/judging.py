@@ -34,7 +34,17 @@ from nodeworthy.verdicts import (
     Wishes,
 )
 
-PLATFORM_SETS = frozenset({"system.architecture", "cpu.cpuid", "cpu.execution", "kernel.config", "kernel.binfmt"})
+PLATFORM_SETS = frozenset(
+    {
+        "system.architecture",
+        "cpu.cpuid",
+        "cpu.execution",
+        "kernel.config",
+        "kernel.binfmt",
+        "kernel.version",
+        "kubernetes.node",
+    }
+)
 """What the platform part of a verdict reads (verdicts.nodes, verdicts.platform)."""
 
 _PLATFORM = Panel({}, PLATFORM_SETS, {})
@@ -212,7 +222,7 @@ def _claim(question: Question, platform: Vectors, declarations: Declarations) ->
             question.knowledge, node, wanted=question.wanted, override=question.override, read=declarations.read
         )
         # What is declared follows from the image that is chosen.
-        key = (node.platform, claims.choice.finding, id(claims.choice.image))
+        key = (node.platform, claims.choice.finding, id(claims.choice.image), claims.emulator)
         if key not in places:
             places[key] = len(distinct)
             distinct.append(claims)

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 
+from nodeworthy import platforms
 from nodeworthy.errors import ArtifactError, DocumentError, NodeworthyError
 from nodeworthy.images import Artifact, ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
 from nodeworthy.platforms import Platform
 from nodeworthy.verdicts.conclusion import NOTHING_DECLARED, Claims, Declared, conclude
 from nodeworthy.verdicts.declared import Declaration, Wishes, declaration_of_artifact, judge_declared
+from nodeworthy.verdicts.emulation import emulator
 from nodeworthy.verdicts.inspected import judge_inspected
 from nodeworthy.verdicts.nodes import NodeFacts
-from nodeworthy.verdicts.platform import choose_image
+from nodeworthy.verdicts.platform import choose_image, settle_contradiction
 from nodeworthy.verdicts.records import Answer, Finding, Origin, State, Verdict
 
 
@@ -45,10 +47,12 @@ def read_claims(
     read: Callable[[Artifact], Declaration] = declaration_of_artifact,
 ) -> Claims:
     """The image that a node would take, and what is declared for it; ``read`` reads an artifact, perhaps from memory."""
-    choice = choose_image(knowledge, node, wanted)
+    choice = settle_contradiction(choose_image(knowledge, node, wanted), node)
     if override is not None:
-        return Claims(choice, Declared(override, None, override.notices))
-    return Claims(choice, _find_declaration(knowledge, choice.image, read))
+        declared = Declared(override, None, override.notices)
+    else:
+        declared = _find_declaration(knowledge, choice.image, read)
+    return Claims(choice, declared, _find_emulator(choice.image, node))
 
 
 def judge_claims(knowledge: ImageKnowledge, node: NodeFacts, claims: Claims, wishes: Wishes) -> Verdict:
@@ -101,6 +105,21 @@ def unresolved(reference: str, node: NodeFacts, error: NodeworthyError) -> Verdi
         node_platform=str(node.platform) if node.platform else "",
         findings=(finding,),
     )
+
+
+def _find_emulator(image: PlatformImage | None, node: NodeFacts) -> str:
+    """What the node would hand the programs of an image to, where its files show that they are for another machine."""
+    machine = image.inspection.machine if image and image.inspection else ""
+    if not machine or node.platform is None or platforms.normalize("linux", machine).architecture in _runs(node):
+        return ""
+    return emulator(node.facts, [machine])
+
+
+def _runs(node: NodeFacts) -> frozenset[str]:
+    """The architectures whose programs a node may run by itself."""
+    assert node.platform is not None
+    own = node.platform.architecture
+    return frozenset({own, *({"amd64": ("386",), "arm64": ("arm",)}.get(own, ()))})
 
 
 def _missing_declaration(claims: Claims) -> Finding | None:

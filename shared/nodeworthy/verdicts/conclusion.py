@@ -29,6 +29,8 @@ class Claims(NamedTuple):
 
     choice: PlatformChoice
     declared: Declared
+    emulator: str = ""
+    """What the node would hand the image's programs to, which are for another machine than its own."""
 
     @property
     def inspection(self) -> Inspection | None:
@@ -43,13 +45,15 @@ def conclude(
     platform = claims.choice.finding
     if platform.state is State.UNMET:
         return Answer.INCOMPATIBLE, _platform_reason(platform)
-    refused = refusal(inspected) if inspected else None
+    refused = refusal(inspected, is_emulated=bool(claims.emulator)) if inspected else None
     if refused:
         return refused
     if declared and declared.state is State.UNMET:
         return Answer.INCOMPATIBLE, declared.reason
     if platform.state is State.UNKNOWN:
         return Answer.UNKNOWN, f"whether {platform.requirement} is unknown"
+    if claims.emulator:
+        return Answer.UNKNOWN, f"its programs are for another machine, and would run under {claims.emulator} if at all"
     if declared:
         return (Answer.COMPATIBLE if declared.state is State.MET else Answer.UNKNOWN), declared.reason
     return _without_declaration(claims.declared.finding, inspected, wishes)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nodeworthy import rules
-from nodeworthy.requirements import Defect, Inspection, Requirement, Sureness
+from nodeworthy.requirements import Defect, Inspection, Layer, Requirement, Sureness
 from nodeworthy.verdicts.declared import state_of
 from nodeworthy.verdicts.records import Answer, Finding, Origin, State
 
@@ -38,15 +38,22 @@ def judge_inspected(inspection: Inspection, facts: rules.Facts) -> tuple[Inspect
     return result, (*map(_defect_finding, inspection.defects), *required, *_unexplored_findings(inspection))
 
 
-def refusal(result: InspectedResult) -> tuple[Answer, str] | None:
-    """The no that is certain: a defect of the image, or a requirement that the node does not meet."""
+def refusal(result: InspectedResult, *, is_emulated: bool = False) -> tuple[Answer, str] | None:
+    """The no that is certain: a defect of the image, or a requirement that the node does not meet.
+
+    Under an emulator programs for another machine are no defect, and the features of the CPU are the emulator's.
+    """
     for defect in result.inspection.defects:
-        if defect.sureness is Sureness.CERTAIN:
+        if defect.sureness is Sureness.CERTAIN and not (is_emulated and defect.code == OTHER_MACHINE):
             return Answer.IMAGE_DEFECT, defect.text
     for number, one in _in_state(result, State.UNMET):
-        if one.sureness is Sureness.CERTAIN:
+        if one.sureness is Sureness.CERTAIN and not (is_emulated and one.layer is Layer.INSTRUCTION_SET):
             return Answer.INCOMPATIBLE, _told(one, result, number)
     return None
+
+
+OTHER_MACHINE = "content-platform-mismatch"
+"""The code of the defect that what starts is for another machine than the image's config says."""
 
 
 def doubt(result: InspectedResult) -> str:

@@ -1,7 +1,10 @@
 """What a verdict needs to know of a node beside its feature sets: its name and platform."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import msgspec
 
 from nodeworthy.features import SetState
 from nodeworthy.platforms import Platform, normalize
@@ -35,6 +38,9 @@ class NodeFacts(NamedTuple):
     @classmethod
     def of(cls, facts: Facts, name: str = "") -> "NodeFacts":
         """The node of these facts; ``name`` is used where the facts do not name it."""
+        windows = _windows(facts)
+        if windows is not None:
+            return cls(_name(facts) or name, facts, windows, variant_known=True)
         architecture = _architecture(facts)
         if architecture is None:
             return cls(_name(facts) or name, facts, None, variant_known=False)
@@ -52,6 +58,25 @@ class NodeFacts(NamedTuple):
 def _name(facts: Facts) -> str:
     content = facts.lookup("system.name").content
     return (content.attributes or {}).get("nodename", "") if content else ""
+
+
+_WINDOWS_VERSION = re.compile(r"10\.0\.[0-9]{5}(?:\.[0-9]+)?")
+"""The version of a Windows that runs containers, as ``10.0.20348.2113``; no Linux has a third number of five digits."""
+
+
+def _windows(facts: Facts) -> Platform | None:
+    """The platform of a Windows node: as its kubelet says (set ``kubernetes.node``), or by the version of its kernel."""
+    said = _attributes(facts, "kubernetes.node")
+    build = said.get("kernel_version", "") or _attributes(facts, "kernel.version").get("full", "")
+    if said.get("os", "") != "windows" and not (not said and _WINDOWS_VERSION.fullmatch(build)):
+        return None
+    architecture = said.get("architecture", "") or _architecture(facts) or "amd64"
+    return msgspec.structs.replace(normalize("windows", architecture), os_version=build)
+
+
+def _attributes(facts: Facts, name: str) -> Mapping[str, str]:
+    content = facts.lookup(name).content
+    return (content.attributes or {}) if content else {}
 
 
 def _architecture(facts: Facts) -> str | None:

@@ -41,6 +41,21 @@ def choose_image(knowledge: ImageKnowledge, node: NodeFacts, wanted: Platform | 
     return PlatformChoice(chosen, _hold(chosen, node, candidates))
 
 
+def settle_contradiction(choice: PlatformChoice, node: NodeFacts) -> PlatformChoice:
+    """Where index and config say different things of an image, what starts in its files decides, if somebody looked."""
+    image = choice.image
+    if choice.finding.code != CONTRADICTION or image is None or image.inspection is None:
+        return choice
+    if not image.inspection.machine or node.platform is None:
+        return choice
+    claimed = image.claimed or node.platform
+    return choice._replace(finding=_compare(platforms.normalize(claimed.os, image.inspection.machine), node))
+
+
+CONTRADICTION = "platform-contradiction"
+"""The code of the finding that index and config disagree."""
+
+
 def _selectable(image: PlatformImage) -> Platform | None:
     # A container runtime selects by what the index says; without an index by what the config says.
     return image.claimed or image.configured
@@ -82,7 +97,7 @@ def _hold(
         )
     if image.claimed and image.configured and _contradict(image.claimed, image.configured):
         return _finding(
-            "platform-contradiction",
+            CONTRADICTION,
             State.UNKNOWN,
             f"{image.claimed} says the index, {image.configured} says the image config",
             str(node.platform),
@@ -129,7 +144,7 @@ def _compare_32_bit(image: Platform, node: NodeFacts) -> Finding:
     if runs == "true":
         return _finding("platform", State.MET, str(image), f"{node.platform}, runs {ability}")
     if runs == "false":
-        return _finding(
+        return _emulated(node, [image]) or _finding(
             "platform-32-bit-unsupported",
             State.UNMET,
             str(image),
@@ -145,7 +160,7 @@ def _compare_kernel(image: Platform, node: NodeFacts) -> Finding:
     found = node.facts.lookup("kernel.config").content
     built = found is not None and (found.attributes or {}).get(option) == "y"
     if not built and found is not None and option not in found.unobserved:
-        return _finding(
+        return _emulated(node, [image]) or _finding(
             "platform-32-bit-unsupported",
             State.UNMET,
             str(image),

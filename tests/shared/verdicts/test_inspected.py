@@ -145,3 +145,40 @@ def test_versions_are_compared_as_rules_do() -> None:
     assert isinstance(facts.facts, Snapshot)
     snapshot = Snapshot({**facts.facts.contents, **contents}, {}, frozenset({*facts.facts.contents, *contents}))
     assert verdict(inspection(floor), NodeFacts.of(snapshot)).verdict is Answer.COMPATIBLE
+
+
+MISMATCH = Defect(
+    "content-platform-mismatch", "it says amd64 and starts arm64", Effect.DOES_NOT_START, Sureness.CERTAIN
+)
+
+
+def emulating(*flags: str) -> NodeFacts:
+    facts = node(*flags).facts
+    assert isinstance(facts, Snapshot)
+    handler = {"name": "qemu", "enabled": "true", "architecture": "arm64", "interpreter": "/usr/bin/qemu"}
+    return NodeFacts.of(Snapshot({**facts.contents, "kernel.binfmt": FeatureSet(instances=(handler,))}))
+
+
+def test_what_runs_under_an_emulator_is_neither_a_defect_nor_judged_by_the_nodes_own_cpu() -> None:
+    foreign = msgspec.structs.replace(inspection(requirement(), defects=(MISMATCH,)), machine="arm64")
+    assert verdict(foreign, node("SSE2")).verdict is Answer.IMAGE_DEFECT
+    given = verdict(foreign, emulating("SSE2"))
+    assert given.verdict is Answer.UNKNOWN
+    assert "/usr/bin/qemu" in given.reason
+    broken = Defect("loader-missing", "no loader", Effect.DOES_NOT_START, Sureness.CERTAIN)
+    both = msgspec.structs.replace(foreign, defects=(MISMATCH, broken))
+    assert verdict(both, emulating()).verdict is Answer.IMAGE_DEFECT
+
+
+@pytest.mark.parametrize(("machine", "answer"), [("amd64", Answer.COMPATIBLE), ("arm64", Answer.INCOMPATIBLE)])
+def test_where_index_and_config_disagree_the_files_decide(machine: str, answer: Answer) -> None:
+    child = PlatformImage(
+        "sha256:b",
+        claimed=platforms.parse("linux/amd64"),
+        configured=platforms.parse("linux/arm64"),
+        inspection=msgspec.structs.replace(inspection(), machine=machine),
+    )
+    both = ImageKnowledge("example.com/app:1", "sha256:i", "index", (child,))
+    assert judge(both, node()).verdict is answer
+    unread = msgspec.structs.replace(both, images=(msgspec.structs.replace(child, inspection=None),))
+    assert judge(unread, node()).verdict is Answer.UNKNOWN

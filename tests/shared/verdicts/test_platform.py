@@ -252,3 +252,32 @@ def test_nobody_knows_how_far_another_architecture_gets_under_an_emulator(knowle
 
 def test_an_emulator_does_not_run_another_operating_system() -> None:
     assert choose_image(single("windows/arm64"), emulating()).finding.state is State.UNMET
+
+
+def windows_node(build: str, *, by_kubelet: bool = True) -> NodeFacts:
+    said = {"os": "windows", "architecture": "amd64", "kernel_version": build}
+    name, attributes = ("kubernetes.node", said) if by_kubelet else ("kernel.version", {"full": build})
+    return NodeFacts.of(Snapshot({name: FeatureSet(attributes=attributes)}), "w1")
+
+
+@pytest.mark.parametrize("by_kubelet", [True, False])
+def test_a_windows_node_takes_images_of_its_build_and_no_linux(by_kubelet: bool) -> None:
+    node = windows_node("10.0.17763.5329", by_kubelet=by_kubelet)
+    assert str(node.platform) == "windows/amd64:10.0.17763.5329"
+    images = index("linux/amd64", "windows(10.0.17763.1)/amd64", "windows(10.0.20348.1)/amd64")
+    choice = choose_image(images, node)
+    assert (chosen(choice), choice.finding.state) == ("windows/amd64:10.0.17763.1", State.MET)
+    assert choose_image(index("linux/amd64"), node).finding.state is State.UNMET
+    assert choose_image(index("windows(10.0.20348.1)/amd64"), node).finding.state is State.UNMET
+
+
+def test_a_32_bit_program_that_an_emulator_would_take_is_not_refused() -> None:
+    facts = {
+        "system.architecture": FeatureSet(attributes={"architecture": "arm64"}),
+        "cpu.execution": FeatureSet(attributes={"aarch32": "false"}),
+    }
+    assert choose_image(single("linux/arm/v7"), NodeFacts.of(Snapshot(facts))).finding.state is State.UNMET
+    handler = {"name": "qemu-arm", "enabled": "true", "architecture": "arm", "interpreter": "/usr/bin/qemu-arm"}
+    emulating = Snapshot({**facts, "kernel.binfmt": FeatureSet(instances=(handler,))})
+    finding = choose_image(single("linux/arm/v7"), NodeFacts.of(emulating)).finding
+    assert (finding.code, finding.state) == ("platform-emulated", State.UNKNOWN)

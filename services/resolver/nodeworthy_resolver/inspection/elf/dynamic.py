@@ -39,9 +39,7 @@ def read_dynamic(data: Bytes, segments: tuple[Segment, ...], faults: list[str]) 
     segment = next((segment for segment in segments if segment.kind == SegmentKind.DYNAMIC), None)
     if segment is None:
         return Dynamic()
-    entries = _read_entries(data, segment)
-    if len(entries) == _MAX_ENTRIES:
-        faults.append(f"its dynamic table has more than {_MAX_ENTRIES} entries")
+    entries = _read_entries(data, segment, faults)
     values = dict(reversed(entries))
     names_at = offset_in(segments, values.get(STRINGS, 0))
     if names_at is None:
@@ -83,7 +81,7 @@ def read_dynamic(data: Bytes, segments: tuple[Segment, ...], faults: list[str]) 
 _T = TypeVar("_T")
 
 
-def _read_entries(data: Bytes, segment: Segment) -> tuple[tuple[int, int], ...]:
+def _read_entries(data: Bytes, segment: Segment, faults: list[str]) -> tuple[tuple[int, int], ...]:
     """The entries up to DT_NULL, as the loader reads them."""
     shape = data.shape("WW")
     part = data.part(segment.offset, min(segment.file_size, _MAX_ENTRIES * shape.size))
@@ -92,4 +90,6 @@ def _read_entries(data: Bytes, segment: Segment) -> tuple[tuple[int, int], ...]:
         if not tag:
             break
         entries.append((tag, value))
+    if len(entries) == _MAX_ENTRIES:
+        faults.append(f"its dynamic table has more than {_MAX_ENTRIES} entries")
     return tuple(entries)

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from nodeworthy_resolver.inspection.elf import (
     Content,
@@ -17,14 +17,18 @@ from nodeworthy_resolver.inspection.elf import (
     read_relocations,
     read_static_symbols,
 )
-from nodeworthy_resolver.inspection.elf.records import WRITABLE
-from nodeworthy_resolver.inspection.instructions.functions import Borders, find_functions
+from nodeworthy_resolver.inspection.elf.records import WRITABLE, Segment
+from nodeworthy_resolver.inspection.instructions.functions import Borders, executable_segments, find_functions
 from nodeworthy_resolver.inspection.instructions.steps import Flow, Machine, Step
 
 _RUN = 4096
 """Bytes that are decoded at once where nothing tells how long a function is."""
 _STUB = 32
 """Bytes of a stub of the linkage table."""
+_MAX_RELOCATIONS = 3_000_000
+"""The largest libraries have a million."""
+_MAX_IN_ROW = 100_000
+"""Instructions that are gone through one behind the other; some tenths of a second."""
 _MAX_UNTOLD = 16 * 1024 * 1024
 """Bytes of code that are decoded one by one to find functions; some three seconds."""
 _INDIRECT = {"amd64": 37, "arm64": 1032}
@@ -61,7 +65,7 @@ class Code:
     def relocations(self) -> tuple[Relocation, ...]:
         """What the loader fills."""
         try:
-            return tuple(read_relocations(self._view, self.elf))
+            return tuple(islice(read_relocations(self._view, self.elf), _MAX_RELOCATIONS))
         except ElfError:
             return ()
 
@@ -101,11 +105,15 @@ class Code:
         """Its functions: what unwind tables and symbols tell, and where they tell nothing, what is called."""
         return find_functions(self._view, self.elf, self._all_symbols) or self._called()
 
+    @cached_property
+    def _executable(self) -> tuple[Segment, ...]:
+        return executable_segments(self.elf)
+
     def _called(self) -> Borders:
         """What direct calls of a short file lead to, each to the next."""
         found: list[tuple[int, int]] = []
-        for segment in self.elf.loads():
-            if segment.is_executable and segment.file_size <= _MAX_UNTOLD:
+        for segment in self._executable:
+            if segment.file_size <= _MAX_UNTOLD:
                 low, high = segment.address, segment.address + segment.file_size
                 calls = {
                     step.target for step in self.machine.steps(self.read(low, high), low) if step.flow is Flow.CALL
@@ -137,8 +145,8 @@ class Code:
 
     def read(self, address: int, size: int) -> bytes:
         """Instructions, fewer where their segment ends before; empty outside of executable segments."""
-        for segment in self.elf.loads():
-            if segment.is_executable and segment.address <= address < segment.address + segment.file_size:
+        for segment in self._executable:
+            if segment.address <= address < segment.address + segment.file_size:
                 start = segment.offset + address - segment.address
                 left = segment.address + segment.file_size - address
                 return bytes(self._view[start : start + min(size, left)])
@@ -162,16 +170,18 @@ class Code:
 
     def runs(self) -> Iterator[tuple[memoryview, int, Borders]]:
         """Each executable segment with its address and the functions in it."""
-        for segment in self.elf.loads():
-            if segment.is_executable:
-                low, high = segment.address, segment.address + segment.file_size
-                part = self._view[segment.offset : segment.offset + segment.file_size]
-                inside = tuple(one for one in self.functions if low <= one[0] and one[1] <= low + len(part))
-                if inside and high > low:
-                    yield part, low, inside
+        for segment in self._executable:
+            low, high = segment.address, segment.address + segment.file_size
+            part = self._view[segment.offset : segment.offset + segment.file_size]
+            inside = tuple(one for one in self.functions if low <= one[0] and one[1] <= low + len(part))
+            if inside and high > low:
+                yield part, low, inside
 
     def steps_from(self, address: int) -> Iterator[Step]:
-        """The instructions from an address on, to the end of its function or segment."""
+        """The instructions from an address on, to the end of its function or segment, or until they are very many."""
+        return islice(self._steps_from(address), _MAX_IN_ROW)
+
+    def _steps_from(self, address: int) -> Iterator[Step]:
         place = bisect_right(self.functions, (address, 2**64)) - 1
         end = self.functions[place][1] if place >= 0 else 0
         while True:

@@ -10,7 +10,8 @@ has neither is told nothing of its functions.
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from nodeworthy_resolver.inspection.elf import Content, Elf, Symbol
 from nodeworthy_resolver.inspection.elf.records import Segment, SegmentKind
@@ -19,6 +20,8 @@ Borders = tuple[tuple[int, int], ...]
 """Addresses (first, behind the last) of functions, ascending, none in another."""
 
 _MAX_FUNCTIONS = 2_000_000
+_MAX_SEGMENTS = 16
+"""Executable segments; programs have one or two."""
 _TABLE = b"\x01\x1b\x03\x3b"
 """Version 1; eh_frame_ptr relative and of four bytes, the count of four, the table relative to the section: what ld, gold,
 lld and mold write."""
@@ -31,17 +34,21 @@ _DESCRIPTION = struct.Struct("<IIiI")
 _FUNCTION = 2
 
 
+def executable_segments(elf: Elf) -> tuple[Segment, ...]:
+    """Where the code of a file is."""
+    return tuple(islice((segment for segment in elf.loads() if segment.is_executable), _MAX_SEGMENTS))
+
+
 def find_functions(content: Content, elf: Elf, symbols: Iterable[Symbol]) -> Borders:
     """The functions of a little-endian file, from its unwind table and its symbols; empty where it has neither."""
     found = dict(_unwound(memoryview(content), elf))
     for symbol in symbols:
         if symbol.kind == _FUNCTION and symbol.section and symbol.size:
             found.setdefault(symbol.address, symbol.address + symbol.size)
-    code = [segment for segment in elf.loads() if segment.is_executable]
-    return tuple(_apart(sorted(found.items()), code))
+    return tuple(_apart(sorted(found.items()), executable_segments(elf)))
 
 
-def _apart(borders: Iterable[tuple[int, int]], code: list[Segment]) -> Iterator[tuple[int, int]]:
+def _apart(borders: Iterable[tuple[int, int]], code: Sequence[Segment]) -> Iterator[tuple[int, int]]:
     """Those in executable segments, each ended where the next begins."""
     before: tuple[int, int] | None = None
     for first, end in borders:

@@ -83,14 +83,13 @@ class Walk:
                 if step.flow is Flow.JUMP_THROUGH and (cases := switch_targets(self._code, ends, step)):
                     self._switches[step.address] = cases
                     left.extend(cases)
-                if step.flow not in GOING_ON:
+                if step.flow not in GOING_ON or len(steps) > _MAX_STEPS:
                     break
             if len(steps) > _MAX_STEPS:
-                steps = {}
                 break
         self._work += len(steps)
-        self._bodies[start] = steps
-        return steps
+        self._bodies[start] = steps if len(steps) <= _MAX_STEPS else {}
+        return self._bodies[start]
 
     def is_inside(self, target: int, start: int) -> bool:
         """Whether a jump stays in the function that begins at ``start``."""

@@ -1,14 +1,17 @@
 """How the functions of a file are encoded: counts that tell what a compiler was allowed to use."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from nodeworthy_resolver.inspection.instructions.code import Code
+from nodeworthy_resolver.inspection.instructions.functions import Borders
 from nodeworthy_resolver.inspection.instructions.steps import Style
 
 _SLICE = 2048
 """Functions between two looks at the clock: less than a tenth of a second."""
+_MAX_FUNCTION = 16 * 1024 * 1024
+"""Bytes of one function, some two seconds; longer ones, as nobody writes, are not looked at."""
 
 
 class Usage(NamedTuple):
@@ -51,16 +54,32 @@ class Usage(NamedTuple):
 def count_usage(code: Code, has_time: Callable[[], bool] = lambda: True) -> Usage:
     """The counts of one file; those of a part of it where ``has_time`` says no on the way."""
     count = _Count()
+    is_whole = True
     for part, address, borders in code.runs():
-        for start in range(0, len(borders), _SLICE):
+        usual = tuple(one for one in borders if one[1] - one[0] <= _MAX_FUNCTION)
+        is_whole &= len(usual) == len(borders)
+        for some in _slices(usual):
             if not has_time():
                 return count.usage(is_whole=False)
-            some = borders[start : start + _SLICE]
             low, high = some[0][0], some[-1][1]
             styles = code.machine.styles(part[low - address : high - address], low, some)
             for (function, _), style in zip(some, styles, strict=True):
                 count.add(function, style)
-    return count.usage(is_whole=True)
+    return count.usage(is_whole=is_whole)
+
+
+def _slices(borders: Borders) -> Iterator[Borders]:
+    """The functions in order, as many at once as take no longer than the longest may."""
+    some: list[tuple[int, int]] = []
+    size = 0
+    for first, end in borders:
+        if some and (len(some) == _SLICE or size + end - first > _MAX_FUNCTION):
+            yield tuple(some)
+            some, size = [], 0
+        some.append((first, end))
+        size += end - first
+    if some:
+        yield tuple(some)
 
 
 class _Count:

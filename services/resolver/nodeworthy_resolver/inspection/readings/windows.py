@@ -8,7 +8,7 @@ import re
 
 from nodeworthy.requirements import Effect, Evidence, Layer, Requirement, Sureness
 from nodeworthy.requirements.conditions import has_value, has_version
-from nodeworthy.rules import Operator
+from nodeworthy.rules import Operator, Term
 from nodeworthy_resolver.inspection.readings.findings import Findings
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
 
@@ -24,9 +24,9 @@ def read_windows(subject: Subject) -> Outcome:
     if platform is None or found is None:
         return findings.outcome()
     version, build = found[1], int(found[2])
-    conditions = [has_version("kernel.version", "full", f"{version}.{build}")]
-    if build < _STABLE_BUILD:
-        conditions.append(has_value("kernel.version", "full", Operator.LT, f"{version}.{build + 1}", kind="version"))
+    # As the kubelet tells it of a node without a detector, or as facts of the machine itself would.
+    places = (("kubernetes.node", "kernel_version"), ("kernel.version", "full"))
+    conditions = tuple(_conditions(*place, version, build) for place in places)
     findings.requirements.append(
         Requirement(
             code="windows-build",
@@ -34,7 +34,7 @@ def read_windows(subject: Subject) -> Outcome:
             layer=Layer.KERNEL_AND_LIBRARIES,
             effect=Effect.DOES_NOT_START,
             sureness=Sureness.CERTAIN,
-            match_features=tuple(conditions),
+            match_any=conditions,
             evidence=(
                 Evidence(seen=f"os.version {platform.os_version}", rule="Windows container version compatibility"),
             ),
@@ -42,3 +42,10 @@ def read_windows(subject: Subject) -> Outcome:
         )
     )
     return findings.outcome()
+
+
+def _conditions(feature: str, name: str, version: str, build: int) -> tuple[Term, ...]:
+    at_least = has_version(feature, name, f"{version}.{build}")
+    if build >= _STABLE_BUILD:
+        return (at_least,)
+    return (at_least, has_value(feature, name, Operator.LT, f"{version}.{build + 1}", kind="version"))
