@@ -1,7 +1,6 @@
 """``nodeworthy check``: will an image run on a node, and if not, why not."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,6 +15,7 @@ from nodeworthy_cli.checking import Question, check_images, read_references
 from nodeworthy_cli.facts import THIS, read_node
 from nodeworthy_cli.fleet_question import ALL, FleetQuestion, is_on_bus, read_nodes_option, read_spec_text
 from nodeworthy_cli.output import format_option, print_document, print_error
+from nodeworthy_cli.refusing import refuse_options
 from nodeworthy_cli.registry_login import OPTIONS as LOGIN_OPTIONS
 from nodeworthy_cli.registry_login import login_options, with_login
 from nodeworthy_cli.registry_options import make_access, registry_options
@@ -99,7 +99,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
         on = ALL
     if is_on_bus(on):
         why = "images are looked up by the resolver of the bus, which reaches registries in its own way"
-        _refuse_options(ctx, _REGISTRY_OPTIONS, why, "set it for the resolver: nodeworthy resolver --help")
+        refuse_options(ctx, _REGISTRY_OPTIONS, why, "set it for the resolver: nodeworthy resolver --help")
         asked = FleetQuestion(
             nodes=read_nodes_option(on),
             selector=selector,
@@ -113,7 +113,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
         from nodeworthy_cli.fleet_check import check_on_bus  # loads the bus
 
         ctx.exit(check_on_bus(images, asked, bus, seconds=timeout, output=output, debug=bool(ctx.obj)))
-    _refuse_options(ctx, ("selector", "require", *VARIABLES), "the bus is not asked", "add --on all, or --on NODE")
+    refuse_options(ctx, ("selector", "require", *VARIABLES), "the bus is not asked", "add --on all, or --on NODE")
     question = Question(
         node=read_node(on),
         wanted=None if platform is None else platforms.parse(platform),
@@ -132,14 +132,6 @@ def command(  # noqa: PLR0913 # one parameter for each option
     for error in failed:
         print_error(error)
     ctx.exit(exits.combine(map(_code, answers)))
-
-
-def _refuse_options(ctx: click.Context, names: Sequence[str], why: str, todo: str) -> None:
-    """Refuse options of the command line that would mean nothing; variables are set for other verbs too."""
-    given = [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    if given:
-        option = next(one.opts[0] for one in ctx.command.params if one.name == given[0])
-        raise errors.UsageError(f"{option} says nothing here", why=why, todo=todo)
 
 
 def _read_override(spec_file: str | None, tags: tuple[str, ...]) -> Declaration | None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from nodeworthy.errors import BusError, UsageError
 from nodeworthy.kubernetes.refusals import KubernetesError
@@ -25,6 +24,7 @@ from nodeworthy_cli.fleet_question import ALL, is_on_bus, read_nodes_option
 from nodeworthy_cli.kubernetes_options import KubernetesOptions, kubernetes_options
 from nodeworthy_cli.labels.reaching import Reach, run_on_either
 from nodeworthy_cli.output import print_document, print_error
+from nodeworthy_cli.refusing import refuse_options
 from nodeworthy_cli.registry_login import OPTIONS as LOGIN_OPTIONS
 from nodeworthy_cli.registry_login import login_options, with_login
 from nodeworthy_cli.registry_options import make_access, registry_options
@@ -95,7 +95,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
     if from_cluster == (list_file is not None):
         raise UsageError("one of --from-cluster and --file LIST is needed", why="they say which images are meant")
     if not from_cluster:
-        _refuse(ctx, _CLUSTER_OPTIONS, "no cluster is asked", "add --from-cluster in place of --file")
+        refuse_options(ctx, _CLUSTER_OPTIONS, "no cluster is asked", "add --from-cluster in place of --file")
     files, names = [one for one in on if not is_on_bus(one)], [one for one in on if is_on_bus(one)]
     is_bus = bool(bus.server) or not (from_cluster or files)
     if files and (is_bus or (names and not from_cluster)):
@@ -106,9 +106,9 @@ def command(  # noqa: PLR0913 # one parameter for each option
         )
     if is_bus:
         why = "images are looked up by the resolver of the bus, which reaches registries in its own way"
-        _refuse(ctx, _REGISTRY_OPTIONS, why, "set it for the resolver: nodeworthy resolver --help")
+        refuse_options(ctx, _REGISTRY_OPTIONS, why, "set it for the resolver: nodeworthy resolver --help")
     else:
-        _refuse(ctx, tuple(VARIABLES), "the bus is not asked", "add --server, or leave out the features files")
+        refuse_options(ctx, tuple(VARIABLES), "the bus is not asked", "add --server, or leave out the features files")
     images = _read_images(list_file)
     access = make_access(registry_config, ca_file, timeout, plain_http=plain_http)
     wish = Wish(
@@ -158,13 +158,6 @@ def _read_names(names: Sequence[str]) -> tuple[str, ...]:
     if ALL in names:
         return ()
     return tuple(dict.fromkeys(name for one in names for name in read_nodes_option(one)))
-
-
-def _refuse(ctx: click.Context, names: Sequence[str], why: str, todo: str) -> None:
-    """Refuse options of the command line that would mean nothing; variables are set for other verbs too."""
-    given = [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    if given:
-        raise UsageError(f"--{given[0].replace('_', '-')} says nothing here", why=why, todo=todo)
 
 
 def _print(checkup: Checkup, output: str, *, is_full: bool) -> None:
