@@ -12,5 +12,5 @@ def refuse_options(ctx: click.Context, names: Sequence[str], why: str, todo: str
     """Refuse options of the command line that would mean nothing; variables are set for other verbs too."""
     given = [name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     if given:
-        option = next(one.opts[0] for one in ctx.command.params if one.name == given[0])
+        option = next(max(one.opts, key=len) for one in ctx.command.params if one.name == given[0])
         raise errors.UsageError(f"{option} says nothing here", why=why, todo=todo)

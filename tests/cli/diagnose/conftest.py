@@ -100,6 +100,7 @@ def shop(cluster: "Cluster") -> Iterator[Shop]:
     # A namespace stays in removal without a controller manager: each test has its own.
     namespace = f"shop-{secrets.token_hex(4)}"
     cluster.create_namespace(namespace)
-    cluster.create_service_account(namespace, "default")
+    # A controller manager, once a test has started it, makes it too.
+    cluster.admin.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": "default"}})
     yield Shop(cluster, objects, namespace)
     objects.clear()
