@@ -263,7 +263,8 @@ def _answer(
     found = None
     if inspected is not None:
         assert claims.inspection is not None
-        found = InspectedResult(claims.inspection, _states(inspected, place))
+        states = verdicts.settle_states(claims.inspection, _states(inspected, place))
+        found = InspectedResult(claims.inspection, states)
     return verdicts.conclude(claims, declared, found, wishes)[0]
 
 

@@ -40,6 +40,8 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
     remedy: str = ""
     """What to do where it is not met."""
+    only_if_told: bool = False
+    """Counts only where the facts say something of it: it sharpens another requirement, and its unknown is that one's."""
 
 
 class Defect(msgspec.Struct, frozen=True, omit_defaults=True):

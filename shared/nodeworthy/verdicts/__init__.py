@@ -16,7 +16,7 @@ from nodeworthy.verdicts.declared import (
     select_sets,
     state_of,
 )
-from nodeworthy.verdicts.inspected import InspectedResult, judge_inspected, requirement_sets
+from nodeworthy.verdicts.inspected import InspectedResult, judge_inspected, requirement_sets, settle_states
 from nodeworthy.verdicts.nodes import NodeFacts
 from nodeworthy.verdicts.platform import choose_image
 from nodeworthy.verdicts.records import (
@@ -59,6 +59,7 @@ __all__ = [
     "read_claims",
     "requirement_sets",
     "select_sets",
+    "settle_states",
     "state_of",
     "unresolved",
 ]

@@ -1,6 +1,6 @@
 """The third layer: what the image's own files ask of a node, and the faults that no node can make good."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nodeworthy import rules
@@ -19,22 +19,35 @@ class InspectedResult(NamedTuple):
 
 
 def requirement_sets(inspection: Inspection) -> tuple[rules.CompatibilitySet, ...]:
-    """One set of one rule for each requirement, in order: what evaluates specifications evaluates them too."""
-    return tuple(
-        rules.CompatibilitySet((rules.Rule(one.code, one.match_features, one.match_any),))
-        for one in inspection.requirements
-    )
+    """One set of one rule for each requirement, in order: what evaluates specifications evaluates them too.
+
+    Behind them stand the sets that say whether the facts tell anything of those requirements that count only then;
+    :func:`settle_states` takes them in.
+    """
+    asked = [rules.Rule(one.code, one.match_features, one.match_any) for one in inspection.requirements]
+    told = [rules.Rule("told", _presence(one)) for one in inspection.requirements if one.only_if_told]
+    return tuple(rules.CompatibilitySet((rule,)) for rule in (*asked, *told))
+
+
+def settle_states(inspection: Inspection, states: Sequence[State]) -> tuple[State, ...]:
+    """The states of the requirements, from those of :func:`requirement_sets`."""
+    told = iter(states[len(inspection.requirements) :])
+    pairs = zip(inspection.requirements, states, strict=False)
+    return tuple(State.UNKNOWN if one.only_if_told and next(told) is not State.MET else state for one, state in pairs)
+
+
+def _presence(one: Requirement) -> tuple[rules.Term, ...]:
+    terms = (*one.match_features, *(term for way in one.match_any for term in way))
+    return tuple(rules.Term(feature, {}) for feature in dict.fromkeys(term.feature for term in terms))
 
 
 def judge_inspected(inspection: Inspection, facts: rules.Facts) -> tuple[InspectedResult, tuple[Finding, ...]]:
     """Hold every requirement against a node; the findings are one for each requirement and for each defect."""
     reports = [report.rules[0] for report in rules.report_sets(requirement_sets(inspection), facts)]
-    result = InspectedResult(
-        inspection,
-        tuple(state_of(report.outcome) for report in reports),
-        tuple(report.reason for report in reports),
-    )
-    required = (_finding(*pair) for pair in zip(inspection.requirements, reports, strict=True))
+    states = settle_states(inspection, [state_of(report.outcome) for report in reports])
+    reports = reports[: len(states)]
+    result = InspectedResult(inspection, states, tuple(report.reason for report in reports))
+    required = (_finding(*one) for one in zip(inspection.requirements, reports, states, strict=True))
     return result, (*map(_defect_finding, inspection.defects), *required, *_unexplored_findings(inspection))
 
 
@@ -69,7 +82,7 @@ def doubt(result: InspectedResult) -> str:
         if one.sureness is Sureness.PROBABLE:
             return f"probably not: {_told(one, result, number)}"
     for number, one in _in_state(result, State.UNKNOWN):
-        if one.sureness is Sureness.PROBABLE:
+        if one.sureness is Sureness.PROBABLE and not one.only_if_told:
             return f"whether the node has {_told(one, result, number)} is unknown"
     return f"{unexplored.what}: not looked at, {unexplored.why}" if unexplored else ""
 
@@ -84,8 +97,7 @@ def _told(one: Requirement, result: InspectedResult, number: int) -> str:
     return f"{one.text} ({reason})" if reason else one.text
 
 
-def _finding(one: Requirement, report: rules.RuleReport) -> Finding:
-    state = state_of(report.outcome)
+def _finding(one: Requirement, report: rules.RuleReport, state: State) -> Finding:
     telling = [e for e in report.expressions if state_of(e.outcome) is state] or list(report.expressions)
     return Finding(
         code=one.code,

@@ -86,6 +86,7 @@ INSPECTIONS = st.builds(
             layer=st.just(Layer.INSTRUCTION_SET),
             effect=st.just(Effect.CRASHES),
             sureness=st.sampled_from(Sureness),
+            only_if_told=st.booleans(),
             match_features=st.sampled_from(
                 (
                     (),

@@ -182,3 +182,33 @@ def test_where_index_and_config_disagree_the_files_decide(machine: str, answer: 
     assert judge(both, node()).verdict is answer
     unread = msgspec.structs.replace(both, images=(msgspec.structs.replace(child, inspection=None),))
     assert judge(unread, node()).verdict is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("runtime", "answer"),
+    [
+        ({"docker": "20.10.9"}, Answer.UNKNOWN),
+        ({"docker": "20.10.10"}, Answer.COMPATIBLE),
+        (None, Answer.COMPATIBLE),
+        ("unknown", Answer.COMPATIBLE),
+    ],
+)
+def test_what_sharpens_another_requirement_counts_only_where_the_facts_tell(
+    runtime: dict[str, str] | str | None, answer: Answer
+) -> None:
+    floor = msgspec.structs.replace(
+        requirement(Sureness.PROBABLE),
+        match_features=(has_version("system.runtime", "docker", "20.10.10"),),
+        only_if_told=True,
+    )
+    facts = node().facts
+    assert isinstance(facts, Snapshot)
+    contents, statuses = dict(facts.contents), {}
+    if isinstance(runtime, dict):
+        contents["system.runtime"] = FeatureSet(attributes=runtime)
+    elif runtime is not None:
+        statuses["system.runtime"] = SetStatus(SetState.UNKNOWN, "usr/bin is not there")
+    snapshot = Snapshot(contents, statuses, frozenset({*contents, *statuses}))
+    given = verdict(inspection(floor), NodeFacts.of(snapshot))
+    assert given.verdict is answer
+    assert (given.findings[-1].state is State.UNKNOWN) == (not isinstance(runtime, dict))

@@ -51,7 +51,8 @@ def musl(version: str) -> tuple[Requirement, ...]:
     ],
 )
 def test_clone3_wants_a_docker_that_knows_it(runtime: dict[str, str] | None, kernel: str, expected: Outcome) -> None:
-    (requirement,) = glibc("2.34")
+    requirement, told = glibc("2.34")
+    assert (requirement.only_if_told, told.only_if_told) == (False, True)
     assert requirement.sureness is Sureness.PROBABLE
     sets = {"kernel.version": {"full": kernel}} | ({"system.runtime": runtime} if runtime is not None else {})
     contents = {name: FeatureSet(attributes=values) for name, values in sets.items()}
@@ -88,4 +89,5 @@ def test_who_asks_for_random_bytes_wants_linux_3_17(version: str, name: str, sur
 
 
 def test_who_does_not_ask_does_not_want_it() -> None:
-    assert [one.code for one in glibc("2.36", imports=("puts",))] == ["seccomp-profile"]
+    codes = [one.code for one in glibc("2.36", imports=("puts",))]
+    assert codes == ["seccomp-profile", "seccomp-profile-of-runtime"]

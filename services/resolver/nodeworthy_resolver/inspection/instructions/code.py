@@ -29,8 +29,8 @@ _MAX_RELOCATIONS = 3_000_000
 """The largest libraries have a million."""
 _MAX_IN_ROW = 100_000
 """Instructions that are gone through one behind the other; some tenths of a second."""
-_MAX_UNTOLD = 16 * 1024 * 1024
-"""Bytes of code that are decoded one by one to find functions; some three seconds."""
+_MAX_UNTOLD = 4 * 1024 * 1024
+"""Bytes of code that are decoded one by one to find functions; some five seconds."""
 _INDIRECT = {"amd64": 37, "arm64": 1032}
 """R_X86_64_IRELATIVE and R_AARCH64_IRELATIVE: a function chosen by a function, mostly by what the CPU can."""
 _RELATIVE = {"amd64": 8, "arm64": 1027}

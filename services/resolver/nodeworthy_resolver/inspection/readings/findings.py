@@ -80,7 +80,8 @@ class Findings:
 def search(pattern: re.Pattern[bytes], view: memoryview, start: int = 0, limit: int = MAX_FOUND) -> tuple[Found, ...]:
     """The places of a pattern, at most ``limit``; nothing of the result refers to the view."""
     found: list[Found] = []
-    for one in pattern.finditer(view, start):
+    # Places come from the file's own numbers, which may be beyond what an index can be.
+    for one in pattern.finditer(view, min(start, len(view))):
         found.append(Found(one.start(), bytes(one[0]), tuple(bytes(group or b"") for group in one.groups())))
         if len(found) == limit:
             break

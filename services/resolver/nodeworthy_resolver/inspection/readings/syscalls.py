@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
+import msgspec
+
 from nodeworthy.requirements import Effect, Evidence, Layer, Requirement, Sureness, Unexplored
 from nodeworthy.requirements.conditions import has_value, has_version
 from nodeworthy.rules import Operator, Term
@@ -64,7 +66,7 @@ def read_syscalls(subject: Subject) -> Outcome:
         # Never certain: a container may be given a profile of its own, and not every program makes every call.
         sureness = weaker(Sureness.PROBABLE, subject.start.sureness(libc.path))
         for profile in _profiles(libc, architecture(subject)):
-            findings.requirements.append(_runtime(profile, libc, sureness))
+            findings.requirements.extend(_runtime(profile, libc, sureness))
     findings.requirements.extend(_random(subject, libc, findings))
     return findings.outcome()
 
@@ -81,22 +83,30 @@ def _profiles(libc: Libc, machine: str) -> Iterator[Profile]:
         yield _STATX
 
 
-def _runtime(profile: Profile, libc: Libc, sureness: Sureness) -> Requirement:
-    ways: Ways = (
-        *((*runtime, term) for runtime, term in product(_runtimes(profile), _either("libseccomp", profile.libseccomp))),
-        (has_version("kernel.version", "full", profile.kernel),),
+def _runtime(profile: Profile, libc: Libc, sureness: Sureness) -> Iterator[Requirement]:
+    """The floor of the runtime, which a newer kernel is a sign of; and the floor alone, where the runtime is told."""
+    ways: Ways = tuple(
+        (*runtime, term) for runtime, term in product(_runtimes(profile), _either("libseccomp", profile.libseccomp))
     )
     floors = [f"Docker {profile.docker}", *(f"containerd {floor}" for floor, _ in profile.containerd[:1])]
-    return Requirement(
+    wanted = Requirement(
         code="seccomp-profile",
         text=f"{', '.join(floors)} and libseccomp {profile.libseccomp} or later, where these run containers: older ones "
         f"refuse {profile.name}, which {libc.kind} {libc.version} uses for {profile.what}",
         layer=Layer.KERNEL_AND_LIBRARIES,
         effect=profile.effect,
         sureness=sureness,
-        match_any=ways,
+        match_any=(*ways, (has_version("kernel.version", "full", profile.kernel),)),
         evidence=(libc.evidence,),
         remedy="a newer container runtime and libseccomp on the node, or an image with an older C library",
+    )
+    yield wanted
+    yield msgspec.structs.replace(
+        wanted,
+        code="seccomp-profile-of-runtime",
+        text=f"no older runtime in use than {', '.join(floors)} and libseccomp {profile.libseccomp}, whatever the kernel",
+        match_any=ways,
+        only_if_told=True,
     )
 
 
