@@ -147,7 +147,7 @@ def _unexplored_findings(inspection: Inspection) -> list[Finding]:
             requirement=one.what,
             observed=one.why,
             origin=Origin.INSPECTED,
-            settle="nodeworthy inspect, with more time or larger limits",
+            settle="a compatibility specification, or nodeworthy inspect with other options (--entrypoint, --time-limit)",
         )
         for one in inspection.unexplored
         if one.decides
