@@ -20,15 +20,16 @@ from typing import NamedTuple
 from bench_bus import _service
 from bench_detector import _bus, _memory, _running
 from bench_detector import _service as _detector
+from departures import Answers, Records
 from labelled_cluster import (
     EVERYWHERE,
     LABELS,
     OTHER_LABELS,
     PREFIX,
     RARELY,
+    Bare,
     Floor,
     LabelledCluster,
-    Records,
     Usage,
     following,
     read_peak,
@@ -38,10 +39,8 @@ from timing import ROOT
 from nodeworthy.bus.connection import Connection, connect
 from nodeworthy.bus.connection_settings import ConnectionSettings
 from nodeworthy.bus.names import Names
-from nodeworthy.bus.requests import NodesRequest
 from nodeworthy.bus.store import Store
 from nodeworthy.bus.streams import define_streams, ensure_streams
-from nodeworthy.bus.validating import list_nodes
 from nodeworthy.kubernetes.client import Client
 from nodeworthy.kubernetes.config import find_access
 from nodeworthy.kubernetes.requests import RequestLimits
@@ -126,6 +125,7 @@ async def _measure(cluster: Cluster, url: str, count: int) -> None:
 
 
 async def _measure_all(bench: LabelledCluster) -> None:
+    bare = await bench.measure_bare()
     floors = [await bench.measure_floor()]
     stopped = bench.read_usage()
     async with bench.labeler():
@@ -146,7 +146,7 @@ async def _measure_all(bench: LabelledCluster) -> None:
         _tell_memory(bench)
         await asyncio.sleep(2 * QUIET_SECONDS)
     figures = Figures(labelled.wall - stopped.wall, rule, rare, busy, labelled.labeler)
-    _compare(len(bench.names), figures, floors)
+    _compare(len(bench.names), figures, floors, bare)
 
 
 async def _measure_rules(bench: LabelledCluster, feature: str, nodes: Sequence[str], floors: list[Floor]) -> float:
@@ -229,25 +229,21 @@ async def _measure_fact(bench: LabelledCluster, url: str, folder: Path) -> None:
 async def _measure_gone(bench: LabelledCluster, connection: Connection) -> None:
     """Nodes are deleted; what is said of them on the bus stays for an hour, and nobody is to answer with it."""
     names = bench.names[:GONE]
-    records = Records(bench.store, names)
-    async with following(records.follow()):
+    records, answers = Records(bench.store, names), Answers(connection, NAMES)
+    known = await answers.count()
+    async with following(records.follow()), following(answers.follow(known, known - len(names))):
         await records.is_complete.wait()
-        known = await _count_answers(connection)
         before = bench.read_usage()
         deleted = await bench.delete_nodes(names)
         ended = time.perf_counter()
         await records.is_over.wait()
-        _tell(f"{len(names):,} Nodes deleted, until their records are gone", before, bench.read_usage())
-    taken = [records.removed[name] - deleted[name] for name in names]
-    late = max(records.removed.values()) - ended
-    print(
-        f"{'  from its deletion to its record':44} {_describe_times(taken)}; {late * 1e3:.0f} ms after the last deletion"
-    )
-    print(f"{'  nodes of which a validator tells':44} {known:,} before, {await _count_answers(connection):,} then")
-
-
-async def _count_answers(connection: Connection) -> int:
-    return (await list_nodes(connection, NAMES, NodesRequest(limit=1), seconds=10)).total
+        await answers.is_over.wait()
+        _tell(f"{len(names):,} Nodes deleted, until nobody tells of them", before, bench.read_usage())
+    for what, dropped in (("its record", records.removed.values()), ("no answer of a validator", answers.dropped)):
+        # In which order they go nobody promises; as many are gone as were deleted.
+        taken = [then - begun for begun, then in zip(sorted(deleted.values()), sorted(dropped), strict=True)]
+        late = f"{(max(dropped) - ended) * 1e3:.0f} ms after the last deletion"
+        print(f"{f'  from a deletion to {what}':44} {_describe_times(taken)}; {late}")
 
 
 def _tell(what: str, before: Usage, after: Usage) -> None:
@@ -265,13 +261,18 @@ def _tell_memory(bench: LabelledCluster) -> None:
     print(f"{'memory of the labeler':44} {_memory(bench.pid):.0f} MB, at its peak {read_peak(bench.pid):.0f} MB")
 
 
-def _compare(count: int, ours: Figures, floors: Sequence[Floor]) -> None:
+def _compare(count: int, ours: Figures, floors: Sequence[Floor], bare: Bare) -> None:
     cpu, wall = (statistics.median(one[place] for one in floors) for place in range(2))
     scale = cpu / REFERENCE_FLOOR
     print(
         f"a bare client, one label a Node: API server {cpu * 1e3:.2f} ms ({scale:.2f} of the reference's), {1 / wall:.0f} a"
-        f" second, so {count * wall:.2f} s for all; ours for a rule: {ours.rule / (count * wall):.2f} times that"
+        f" second, so {count * wall:.2f} s for all"
     )
+    for what, taken, floor in (("all labels", ours.start, bare.start), ("one label more", ours.rule, bare.rule)):
+        print(
+            f"a bare client, our requests for {what}: API server {floor.cpu * 1e3:.2f} ms, {count * floor.wall:.2f} s for"
+            f" all; ours: {taken / (count * floor.wall):.2f} times that"
+        )
     for (nodes, name), theirs in REFERENCE.items():
         if nodes == count:
             pairs = zip(Figures._fields, theirs, ours, strict=True)

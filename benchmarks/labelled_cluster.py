@@ -14,14 +14,11 @@ from bench_kubernetes_client import _cpu_seconds
 from bench_rules import read_facts
 from timing import ROOT
 
-from nodeworthy.bus import watching
 from nodeworthy.bus.composing import Identity
-from nodeworthy.bus.keys import DETECTOR, labels_key
-from nodeworthy.bus.names import Bucket
+from nodeworthy.bus.keys import DETECTOR
 from nodeworthy.bus.records import Session
 from nodeworthy.bus.snapshots import SnapshotPublisher
 from nodeworthy.bus.store import Store
-from nodeworthy.bus.watching import Watch
 from nodeworthy.features import FeatureSet, Snapshot
 from nodeworthy.kubernetes import requests
 from nodeworthy.kubernetes.client import Client
@@ -29,7 +26,7 @@ from nodeworthy.kubernetes.metadata import PartialObject
 from nodeworthy.kubernetes.reflector import Complete, Put, Reflector
 from nodeworthy.kubernetes.requests import Patch
 from nodeworthy.kubernetes.resources import NODES
-from nodeworthy.labels import compile_chain, compile_policy, want_labels
+from nodeworthy.labels import WantedLabel, compile_chain, compile_policy, want_labels
 from nodeworthy_labeler.cluster.rule_objects import RULES
 
 sys.path.insert(0, str(ROOT))
@@ -105,35 +102,21 @@ class Labels:
         return time.perf_counter()
 
 
-class Records:
-    """When nodes went from bucket ``labels``, which is where commands and services look for what is labelled."""
-
-    def __init__(self, store: Store, nodes: Iterable[str]) -> None:
-        self.removed: dict[str, float] = {}
-        """By node: when it was heard."""
-        self.is_complete = asyncio.Event()
-        self.is_over = asyncio.Event()
-        """Whether all have gone."""
-        self._keys = {labels_key(node): node for node in nodes}
-        self._watch = Watch(store, Bucket.LABELS)
-
-    async def follow(self) -> None:
-        """Follow it until cancelled."""
-        async for change in self._watch.changes():
-            if isinstance(change, watching.Complete):
-                self.is_complete.set()
-            elif isinstance(change, watching.Removed) and change.key in self._keys:
-                self.removed[self._keys[change.key]] = time.perf_counter()
-                if len(self.removed) == len(self._keys):
-                    self.is_over.set()
-
-
 class Floor(NamedTuple):
-    """What one label of a labelled Node costs, sixteen at a time, seconds for each."""
+    """What one request for a Node costs, sixteen at a time, seconds for each."""
 
     cpu: float
     """Of the API server."""
     wall: float
+
+
+class Bare(NamedTuple):
+    """What the labeler's own requests cost when nobody else does anything."""
+
+    start: Floor
+    """All labels of a Node that has none of them."""
+    rule: Floor
+    """One label more."""
 
 
 class Usage(NamedTuple):
@@ -227,9 +210,34 @@ class LabelledCluster:
 
     async def measure_floor(self) -> Floor:
         """What a bare client and the API server need for one label of a Node, now. Nodes that were alike stay so."""
+        value = f"at-{time.time():.0f}"
+        return await self._measure(lambda names: self.set_label(names, lambda _: value))
+
+    async def measure_bare(self) -> Bare:
+        """What a bare client and the API server need for the requests that the labeler makes, and nothing else.
+
+        They are made by another manager and before there is a labeler, and taken back in the end.
+        """
+        values = {key: wanted.value for key, wanted in _want(self._facts).items()}
+        first = await self._measure_applies(values)
+        more = await self._measure_applies({**values, f"{PREFIX}bare": "1"})
+        await self._measure_applies({})
+        return Bare(first, more)
+
+    async def _measure_applies(self, labels: Mapping[str, str]) -> Floor:
+        """Each Node is given these labels, and what this manager gave before goes."""
+
+        async def apply(name: str) -> None:
+            metadata = {"name": name, **({"labels": labels} if labels else {})}
+            body = msgspec.json.encode({"apiVersion": NODES.api_version, "kind": NODES.kind, "metadata": metadata})
+            await self._client.request(requests.apply(NODES, name, body, manager="bare"))
+
+        return await self._measure(lambda names: in_parallel(names, apply))
+
+    async def _measure(self, work: Callable[[Sequence[str]], Awaitable[None]]) -> Floor:
         names = self.names[:_MOST_PATCHES]
-        server, start, value = _cpu_seconds(self.cluster.api_server.pid), time.perf_counter(), f"at-{time.time():.0f}"
-        await self.set_label(names, lambda _: value)
+        server, start = _cpu_seconds(self.cluster.api_server.pid), time.perf_counter()
+        await work(names)
         wall, server = time.perf_counter() - start, _cpu_seconds(self.cluster.api_server.pid) - server
         return Floor(server / len(names), wall / len(names))
 
@@ -266,14 +274,17 @@ def make_facts() -> Snapshot:
     """The oracle's node with so many flags of its processor that it gets 84 labels."""
     contents = dict(read_facts().contents)
     flags = sorted(flag for flag in contents["cpu.cpuid"].flags or () if not flag.startswith("EXT_"))
-    policy, nothing = compile_policy(), compile_chain([])
     while flags:
         contents["cpu.cpuid"] = FeatureSet(flags=frozenset(flags))
         facts = Snapshot(contents, catalogue=frozenset(contents))
-        if len(want_labels(facts, policy, nothing).labels) == LABELS:
+        if len(_want(facts)) == LABELS:
             return facts
         flags.pop()
     sys.exit(f"error: the oracle's node has no {LABELS} labels")
+
+
+def _want(facts: Snapshot) -> Mapping[str, WantedLabel]:
+    return want_labels(facts, compile_policy(), compile_chain([])).labels
 
 
 async def in_parallel(names: Iterable[str], work: Callable[[str], Awaitable[None]], *, most: int = 16) -> None:

@@ -21,6 +21,7 @@ SECTIONS = (
     "resolver",
     "inspection",
     "instructions",
+    "false_alarms",
     "imports",
 )
 

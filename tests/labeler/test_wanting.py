@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from nodeworthy.features import FeatureSet, Snapshot
-from nodeworthy.fleet import DETECTOR, Fleet
+from nodeworthy.fleet import DETECTOR, Fleet, evaluate_rules
 from nodeworthy.labels import LabelSettings, OutputSettings, compile_policy, want_labels
 from nodeworthy_labeler.rule_files import parse_rule_file
 from nodeworthy_labeler.rule_set import RuleSet, compile_rules
-from nodeworthy_labeler.wanting import want
+from nodeworthy_labeler.wanting import want, want_kinds
 
 if TYPE_CHECKING:
     from tests.labeler.conftest import MakeFacts
@@ -134,3 +134,19 @@ def test_authors_are_told_of_the_prefix_and_of_what_is_switched_off() -> None:
 
 def test_no_nodes_want_nothing() -> None:
     assert want(Fleet(), rule_set(), []) == {}
+
+
+def test_kinds_are_what_nodes_want_but_for_their_inputs(machines: Mapping[str, Snapshot]) -> None:
+    """Each node has a device of its own, so that no two have the same inputs."""
+    nodes = {}
+    for number in range(3):
+        device = {"network.device": FeatureSet(instances=({"name": f"eth{number}"},))}
+        for name, snapshot in machines.items():
+            nodes[f"{name}-{number}"] = msgspec.structs.replace(snapshot, contents={**snapshot.contents, **device})
+    rules, fleet, names = rule_set(), fill(nodes), list(nodes)
+    kinds = want_kinds(fleet, rules, names, evaluate_rules(fleet, rules.fleet_chain, names))
+    assert len(kinds) <= len(machines)
+    bare = {node: msgspec.structs.replace(one, inputs={}) for node, one in want(fleet, rules, names).items()}
+    found = [msgspec.structs.replace(one, inputs={}) for one in kinds]
+    assert all(one in found for one in bare.values())
+    assert all(one in bare.values() for one in found)

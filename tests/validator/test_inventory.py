@@ -1,18 +1,24 @@
 """What is known of nodes, and for how long."""
 
 import asyncio
+import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
+import msgspec
 import pytest
 
-from nodeworthy.bus.keys import DETECTOR, Producer, program
-from nodeworthy.bus.nodes import NodeProblem, NodeRemoved, PublishedSnapshot
+from nodeworthy.bus.keys import DETECTOR, KUBERNETES, Producer, program
+from nodeworthy.bus.nodes import NodeChange, NodeProblem, NodeRemoved, PublishedSnapshot
 from nodeworthy.bus.records import Session, SnapshotMessage
 from nodeworthy.features import FeatureSet, SetState, SetStatus, Snapshot, SourceHealth
 from nodeworthy.fleet import Limits
 from nodeworthy_validator import inventory as inventories
 from nodeworthy_validator import lapses
 from nodeworthy_validator.inventory import Inventory
+from nodeworthy_validator.node_labels import NodeLabels
+from nodeworthy_validator.selection import Selection, select_nodes
+from nodeworthy_validator.selectors import parse_selector
 from nodeworthy_validator.settings import Lifetimes
 
 NOW = 1_000_000.0
@@ -230,3 +236,87 @@ async def test_a_replica_that_is_behind_waits_for_what_the_other_one_has_read(in
     await asyncio.sleep(0)
     inventory.take(published("n1", A, revision=7))
     assert await waiting
+
+
+def gone(node: str, *, uid: str = "u1", revision: int = 5) -> PublishedSnapshot:
+    return published_by_kubernetes(node, revision, node_uid=uid, is_node_gone=True)
+
+
+def published_by_kubernetes(node: str, revision: int, **said: Any) -> PublishedSnapshot:
+    message = SnapshotMessage(
+        node=node, producer="kubernetes", session=Session("labeler", 0), sequence=0, sets={}, **said
+    )
+    return PublishedSnapshot(node, KUBERNETES, revision, NOW, message, Snapshot({}), {})
+
+
+def published_of(uid: str, revision: int) -> PublishedSnapshot:
+    one = published("n1", A, revision=revision)
+    return dataclasses.replace(one, message=msgspec.structs.replace(one.message, node_uid=uid))
+
+
+def test_a_node_that_is_gone_is_no_answer_and_its_neighbours_are(inventory: Inventory) -> None:
+    for node in ("n1", "n2"):
+        inventory.take(published(node, A))
+    inventory.take(gone("n1"))
+    assert (inventory.names(), len(inventory), "n1" in inventory, "n2" in inventory) == (["n2"], 1, False, True)
+    assert (inventory.is_usable("n1"), inventory.facts("n1"), inventory.producers("n1")) == (False, None, ())
+    assert list(inventory.sets("n1")) == []
+    assert inventory.why_unusable("n1") == "the cluster has no Node n1 any more"
+    assert select_nodes(inventory, NodeLabels(), (), parse_selector("")) == Selection(["n2"], {}, is_everything=False)
+
+
+def test_it_is_there_again_with_its_facts_when_that_is_taken_back(inventory: Inventory) -> None:
+    inventory.take(published("n1", A))
+    inventory.take(gone("n1"))
+    inventory.take(published("n1", {"a.set": FeatureSet(attributes={"x": "2"})}, revision=6))
+    assert inventory.names() == []
+    inventory.take(NodeRemoved("n1", KUBERNETES, is_lost=False, revision=7))
+    assert inventory.names() == ["n1"]
+    assert inventory.fleet.facts("n1").lookup("a.set").content == FeatureSet(attributes={"x": "2"})
+    assert [one.producer for one in inventory.producers("n1")] == ["detector"]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_back"),
+    [
+        pytest.param(published_by_kubernetes("n1", 6), True, id="the kubelet of a Node of this name"),
+        pytest.param(NodeRemoved("n1", KUBERNETES, is_lost=True), True, id="lost, and so without evidence"),
+        pytest.param(published_of("u2", 6), True, id="of another Node, later"),
+        pytest.param(published_of("u2", 4), False, id="of another Node, before"),
+        pytest.param(published_of("u1", 6), False, id="of the Node that is gone"),
+        pytest.param(published_of("", 6), False, id="of nobody knows which Node"),
+        pytest.param(NodeProblem("n1", KUBERNETES, 6, "newer"), False, id="what cannot be read"),
+        pytest.param(NodeRemoved("n2", KUBERNETES, is_lost=False), False, id="of another name"),
+    ],
+)
+def test_only_who_can_know_brings_it_back(inventory: Inventory, change: NodeChange, *, is_back: bool) -> None:
+    inventory.take(published("n1", A))
+    inventory.take(gone("n1"))
+    inventory.take(change)
+    assert ("n1" in inventory) is is_back
+
+
+def test_of_the_producers_only_kubernetes_can_say_that_a_node_is_gone(inventory: Inventory) -> None:
+    one = published("n1", A, producer=program("lab"))
+    inventory.take(dataclasses.replace(one, message=msgspec.structs.replace(one.message, is_node_gone=True)))
+    assert inventory.names() == ["n1"]
+
+
+def test_a_node_that_is_gone_leaves_nothing_behind_with_the_last_of_its_keys(inventory: Inventory) -> None:
+    inventory.take(gone("n1"))
+    assert (inventory.names(), len(inventory)) == ([], 0)
+    inventory.take(published("n1", A, revision=6))
+    inventory.take(NodeRemoved("n1", DETECTOR, is_lost=False, revision=7))
+    inventory.take(NodeRemoved("n1", KUBERNETES, is_lost=False, revision=8))
+    assert (inventory.names(), len(inventory), inventory.has_gone, len(inventory.fleet)) == ([], 0, False, 0)
+
+
+def test_nodes_without_facts_are_found_also_among_nodes_that_are_gone(inventory: Inventory) -> None:
+    """As many nodes that are gone have facts as others have none, so that counting alone would not tell."""
+    inventory.take(published("n1", A))
+    inventory.take(gone("n1"))
+    inventory.take(published("n2", A))
+    assert inventory.are_all_usable
+    inventory.take(NodeProblem("n3", DETECTOR, 9, "newer"))
+    assert not inventory.are_all_usable
+    assert list(select_nodes(inventory, NodeLabels(), (), parse_selector("")).unusable) == ["n3"]

@@ -9,7 +9,7 @@ import numpy as np
 from nodeworthy.fleet import Fleet, evaluate_rules, kleene
 from nodeworthy.labels import ObjectStatus, object_statuses
 from nodeworthy_labeler.rule_set import RuleSet
-from nodeworthy_labeler.wanting import want
+from nodeworthy_labeler.wanting import want_kinds
 
 
 class RuleFate(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ def find_rule_fates(fleet: Fleet, rules: RuleSet) -> Mapping[str, RuleFate]:
     """
     results = evaluate_rules(fleet, rules.fleet_chain)
     nodes = results.nodes()
-    wanted = {id(one): one for one in want(fleet, rules, nodes).values()}.values()
+    wanted = want_kinds(fleet, rules, nodes, results)
     groups = [(one.results, one.size) for one in results.groups()]
     matched: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
     for place, link in enumerate(rules.chain.rules):

@@ -103,8 +103,9 @@ class Pace:
 
     poll: float = 1.0
     """How often the folder of rules is looked at. A change counts when it was there twice, so it takes two of these."""
-    batch: int = 4000
-    """Nodes of which the labels are computed together: 0.3 s on one core, in which nothing else is done."""
+    batch: int = 1000
+    """Nodes of which the labels are computed together: 60 ms on one core, in which nothing else is done. 4,000 at a time
+    cost some hundredths less in all, but 0.3 s at once, and 10 MB."""
     writes: int = 16
     """Requests at once, as on Kubernetes (design); more only wait inside the server."""
     retry_first: float = 0.25

@@ -1,12 +1,13 @@
 """Which labels nodes should have, made once for nodes that are alike."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from nodeworthy.features import Lookup, SetState, SetStatus, Snapshot
-from nodeworthy.fleet import Fleet, evaluate_rules
+from nodeworthy.fleet import ChainResults, Fleet, evaluate_rules
 from nodeworthy.fleet.grouping import Numbers, group
 from nodeworthy.labels import WantedLabels, combine, join_default_labels
 from nodeworthy_labeler import default_labels
@@ -21,37 +22,57 @@ def want(fleet: Fleet, rules: RuleSet, nodes: Sequence[str]) -> dict[str, Wanted
     Raises:
         UsageError: a node is not in the table, or the rules ask too much of it at once.
     """
+    statuses = _Statuses(fleet)
+    kinds = _find_kinds(fleet, rules, nodes, evaluate_rules(fleet, rules.fleet_chain, nodes), statuses)
+    return dict(zip(nodes, _tell_apart(fleet, fleet.rows(nodes), kinds, statuses), strict=True))
+
+
+def want_kinds(fleet: Fleet, rules: RuleSet, nodes: Sequence[str], results: ChainResults) -> Sequence[WantedLabels]:
+    """What :func:`want` says of these nodes, once for all that differ in nothing but inputs.
+
+    The inputs are those of one of them; ``results`` is what the rules say of the nodes.
+    """
+    return _find_kinds(fleet, rules, nodes, results, _Statuses(fleet)).wanted
+
+
+class _Kinds(NamedTuple):
+    """Nodes that should have the same labels for the same reasons, taken together."""
+
+    wanted: Sequence[WantedLabels]
+    """Of each kind; its inputs are those of one of its nodes."""
+    numbers: Sequence[int]
+    """The kind of each node."""
+
+
+def _find_kinds(
+    fleet: Fleet, rules: RuleSet, nodes: Sequence[str], results: ChainResults, statuses: "_Statuses"
+) -> _Kinds:
     rows = fleet.rows(nodes)
-    results = evaluate_rules(fleet, rules.fleet_chain, nodes)
     makers = default_labels.classify(fleet, rules.policy, rows)
     makers.append(rules.custom.classify(fleet, nodes, rows))
     rule_groups = results.group_numbers()
     alike = group([rule_groups, *(maker.numbers for maker in makers)], len(nodes))
-    statuses = _Statuses(fleet)
     wanted = []
     for first in alike.first.tolist():
         defaults = join_default_labels(maker.made[int(maker.numbers[first])] for maker in makers)
         facts = _NodeFacts(fleet, int(rows[first]), statuses)
         result = results.chain_result(int(rule_groups[first]))
         wanted.append(combine(facts, rules.policy, defaults, rules.chain, result))
-    records = _tell_apart(fleet, rows, alike.numbers.tolist(), wanted, statuses)
-    return dict(zip(nodes, records, strict=True))
+    return _Kinds(wanted, alike.numbers.tolist())
 
 
-def _tell_apart(
-    fleet: Fleet, rows: Numbers, kinds: Sequence[int], wanted: Sequence[WantedLabels], statuses: "_Statuses"
-) -> list[WantedLabels]:
+def _tell_apart(fleet: Fleet, rows: Numbers, kinds: _Kinds, statuses: "_Statuses") -> list[WantedLabels]:
     """The record of each row: those of one kind have the same labels, and may have made them from other contents."""
-    names = {name for one in wanted for name in one.inputs}
+    names = {name for one in kinds.wanted for name in one.inputs}
     columns = {name: fleet.numbers(name, rows).tolist() for name in names}
     known: dict[tuple[int, ...], WantedLabels] = {}
     records = []
-    for place, (row, kind) in enumerate(zip(rows.tolist(), kinds, strict=True)):
-        numbers = {name: columns[name][place] for name in wanted[kind].inputs}
+    for place, (row, kind) in enumerate(zip(rows.tolist(), kinds.numbers, strict=True)):
+        numbers = {name: columns[name][place] for name in kinds.wanted[kind].inputs}
         key = (kind, *numbers.values())
         if key not in known:
             inputs = {name: _input(statuses.get(row, name, number)) for name, number in numbers.items()}
-            known[key] = msgspec.structs.replace(wanted[kind], inputs=inputs)
+            known[key] = msgspec.structs.replace(kinds.wanted[kind], inputs=inputs)
         records.append(known[key])
     return records
 

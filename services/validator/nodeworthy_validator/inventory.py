@@ -3,18 +3,22 @@
 Facts stay until somebody says something else. If a key is gone for a reason that nobody told, what it said still counts
 for a while (:attr:`~nodeworthy_validator.settings.Lifetimes.lost`), then it is unknown; where the producer itself said until
 when its facts hold, they are unknown from then on. Nothing here ever turns a fact that is missing into one that is absent.
+
+A node of which the labeler has said that the cluster has no such Node any more is not told of, whoever still speaks of it.
+Its facts stay in the table, so that it is there again at once when that is taken back.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from nodeworthy.bus.keys import Producer as Key
 from nodeworthy.bus.nodes import NodeChange, NodeProblem, NodeRemoved, PublishedSnapshot
 from nodeworthy.bus.requests import ProducerSummary
 from nodeworthy.errors import UsageError
 from nodeworthy.features import SetStatus, Snapshot
-from nodeworthy.fleet import DETECTOR, Fleet, Limits, Producer, ProducerKind, Provenance, node_facts
+from nodeworthy.fleet import DETECTOR, KUBERNETES, Fleet, Limits, Producer, ProducerKind, Provenance, node_facts
 from nodeworthy.fleet.grouping import group
 from nodeworthy.processes import EventLog
 from nodeworthy.verdicts import NodeFacts
@@ -35,6 +39,14 @@ _PLATFORM_SETS = ("cpu.cpuid", "system.architecture")
 """What tells a node's platform and its variant (verdicts.nodes)."""
 
 
+class _Gone(NamedTuple):
+    """What was said of a Node that is gone."""
+
+    uid: str
+    """Which it had; empty: not known."""
+    revision: int
+
+
 class Inventory:
     """Every node that the bus told of. Not made for threads."""
 
@@ -53,25 +65,37 @@ class Inventory:
         self._lifetimes = lifetimes
         self._clock = clock
         self._records: dict[str, dict[Producer, ProducerRecord]] = {}
+        self._gone: dict[str, _Gone] = {}
+        """Those of these nodes that are not told of."""
         self._names: list[str] | None = None
         self._lapses = Lapses(self._still_means_something)
         self._waiting: dict[asyncio.Future[None], int] = {}
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self._records) - len(self._gone)
 
     def __contains__(self, node: str) -> bool:
-        return node in self._records
+        return node in self._records and node not in self._gone
 
     def names(self) -> list[str]:
         """Every node, by name; to be read only."""
         if self._names is None:
-            self._names = sorted(self._records)
+            self._names = sorted(self._records.keys() - self._gone.keys())
         return self._names
 
     def is_usable(self, node: str) -> bool:
-        """Whether facts of the node are in the table."""
-        return node in self.fleet
+        """Whether facts of the node are in the table, and count."""
+        return node in self.fleet and node not in self._gone
+
+    @property
+    def has_gone(self) -> bool:
+        """Whether there are nodes that are not told of, whose facts may be in the table."""
+        return bool(self._gone)
+
+    @property
+    def are_all_usable(self) -> bool:
+        """Whether there are facts of every node that is told of."""
+        return len(self.fleet) - sum(node in self.fleet for node in self._gone) == len(self)
 
     # What the bus tells
 
@@ -122,13 +146,13 @@ class Inventory:
 
     def facts(self, node: str) -> NodeFacts | None:
         """The facts of a node as verdicts see them; ``None`` where there are none."""
-        if node not in self.fleet:
+        if not self.is_usable(node):
             return None
         return node_facts(self.fleet, int(self.fleet.rows([node])[0]))
 
     def sets(self, node: str) -> Iterator[tuple[str, SetStatus]]:
         """Every set of which a producer of the node speaks, with what is known of it."""
-        if node not in self.fleet:
+        if not self.is_usable(node):
             return
         facts = self.fleet.facts(node)
         names = {name for report in self.fleet.reports(node).values() for name in report.names}
@@ -139,6 +163,8 @@ class Inventory:
 
     def producers(self, node: str) -> tuple[ProducerSummary, ...]:
         """Who speaks of a node, and what that is worth now."""
+        if node in self._gone:
+            return ()
         now = self._clock()
         reports = self.fleet.reports(node)
         return tuple(
@@ -148,6 +174,8 @@ class Inventory:
 
     def why_unusable(self, node: str) -> str:
         """Why nothing is known of a node that is not in the table."""
+        if node in self._gone:
+            return f"the cluster has no Node {node} any more"
         records = self._records.get(node, {})
         problems = [record.problem for record in records.values() if record.problem]
         if problems:
@@ -173,9 +201,16 @@ class Inventory:
         if record is None:
             return
         message = published.message
-        provenance = Provenance(message.node_uid, published.revision, published.time)
         record.take(published)
         record.heard += 1
+        if producer == KUBERNETES and message.is_node_gone:
+            self.fleet.remove(node, producer)
+            self._gone[node] = _Gone(message.node_uid, published.revision)
+            self._names = None
+            return
+        if self._is_back(producer, published):
+            self._tell_again(node)
+        provenance = Provenance(message.node_uid, published.revision, published.time)
         try:
             change = self.fleet.update(node, producer, published.snapshot, provenance)
         except UsageError as error:
@@ -188,6 +223,18 @@ class Inventory:
             reason = f"the time until which {producer} said that its facts hold is over"
             self._plan(message.expires, node, producer, record, reason)
             self.lapse()
+
+    def _is_back(self, producer: Producer, published: PublishedSnapshot) -> bool:
+        """Whether a node that was gone is there again: the labeler says so, or somebody speaks of another Node."""
+        gone = self._gone.get(published.node)
+        if gone is None or producer == KUBERNETES:
+            return gone is not None
+        uid = published.message.node_uid
+        return bool(uid and gone.uid) and uid != gone.uid and published.revision > gone.revision
+
+    def _tell_again(self, node: str) -> None:
+        if self._gone.pop(node, None) is not None:
+            self._names = None
 
     def _doubt(self, unread: NodeProblem) -> None:
         node, producer = unread.node, fleet_producer(unread.producer)
@@ -211,7 +258,8 @@ class Inventory:
         record = self._records.get(removed.node, {}).get(producer)
         if record is None:
             return
-        if not removed.is_lost:
+        # That a node is gone needs evidence: without it there are its facts again, if they are there at all.
+        if not removed.is_lost or (producer == KUBERNETES and removed.node in self._gone):
             self._forget(removed.node, producer)
             return
         _LOG.warning("validator.facts_lost", about=removed.node, node=removed.node, producer=producer)
@@ -238,6 +286,8 @@ class Inventory:
 
     def _forget(self, node: str, producer: Producer) -> None:
         self.fleet.remove(node, producer)
+        if producer == KUBERNETES:
+            self._tell_again(node)
         records = self._records[node]
         records.pop(producer, None)
         if not records:

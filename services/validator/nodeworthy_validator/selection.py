@@ -17,7 +17,7 @@ class Selection:
     unusable: Mapping[str, str]
     """Those of them of which no facts are known, and why."""
     is_everything: bool
-    """Whether these are all nodes."""
+    """Whether these are all nodes of which there are facts in the table."""
     undecided: int = 0
     """Nodes of which it is not known whether they are asked about."""
 
@@ -35,11 +35,12 @@ def select_nodes(inventory: Inventory, labels: NodeLabels, names: Sequence[str],
     undecided = 0
     if selector.requirements:
         asked, undecided = _filter(asked, labels, selector)
-    if len(inventory.fleet) == len(inventory) and not names:
+    if inventory.are_all_usable and not names:
         unusable = {}  # of every node that is known there are facts
     else:
         unusable = {name: inventory.why_unusable(name) for name in asked if not inventory.is_usable(name)}
-    return Selection(asked, unusable, is_everything=not names and not selector.requirements, undecided=undecided)
+    is_everything = not names and not selector.requirements and not inventory.has_gone
+    return Selection(asked, unusable, is_everything=is_everything, undecided=undecided)
 
 
 def _filter(names: Sequence[str], labels: NodeLabels, selector: Selector) -> tuple[list[str], int]:

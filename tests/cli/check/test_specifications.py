@@ -78,7 +78,10 @@ def test_a_specification_can_be_attached_to_one_child_of_an_index(
     nodeworthy("spec", "attach", image, "spec.yaml", "--platform", "linux/arm64", code=0)
     (folder / "arm.json").write_text(make_facts(architecture="arm64"))
     assert nodeworthy("check", image, "--on", "arm.json", code=0).stdout.startswith("oci:app")
-    assert "nothing-declared" in nodeworthy("check", image, "--no-inspect", "--on", "both.json", "-o", "json", code=3).stdout
+    assert (
+        "nothing-declared"
+        in nodeworthy("check", image, "--no-inspect", "--on", "both.json", "-o", "json", code=3).stdout
+    )
     nodeworthy("spec", "show", image, code=1)
     nodeworthy("spec", "show", image, "--platform", "linux/arm64", code=0)
 

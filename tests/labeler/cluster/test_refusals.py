@@ -37,6 +37,20 @@ def test_a_refusal_is_of_one_node_or_of_all(clock: Clock) -> None:
     assert (one.live, other.others) == (NONE.live, {})
 
 
+def test_nodes_with_one_object_of_labels_have_one_with_what_is_refused_for_all(clock: Clock) -> None:
+    noted = Refusals(clock)
+    noted.add(EVERYWHERE, LABEL, "bad value")
+    marked = noted.mark("u1", NONE)
+    assert noted.mark("u2", NONE) is marked
+    other = NodeLabels(NONE.live)
+    assert noted.mark("u2", other) is not marked
+    noted.add("u2", TAINT, "theirs")
+    assert noted.mark("u2", NONE).others[RejectedKind.TAINT].refusals
+    assert noted.mark("u1", NONE) is marked
+    clock.now = FIRST_SECONDS
+    assert noted.mark("u1", NONE) is NONE
+
+
 def test_it_is_tried_again_after_a_while_and_on_another_node_of_the_name(clock: Clock) -> None:
     noted = Refusals(clock)
     noted.add("u1", LABEL, "no")

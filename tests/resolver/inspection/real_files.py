@@ -38,17 +38,28 @@ def pypi(name: str, version: str, filename: str, sha256: str) -> zipfile.ZipFile
 
 def debian(path: str, sha256: str) -> dict[str, bytes]:
     """The files of a package in Debian's pool: ``debian("pool/main/m/musl/musl_1.2.3-1_amd64.deb", "…")``."""
+    return {name: data for name, data in debian_tree(path, sha256).items() if isinstance(data, bytes)}
+
+
+def debian_tree(path: str, sha256: str) -> dict[str, bytes | str]:
+    """The files and links of a package, as :class:`~tests.resolver.inspection.trees.MemoryTree` takes them."""
     kept = _CACHE / path.rpartition("/")[2]
     if not _is(kept, sha256):
-        with urllib.request.urlopen(_archive() + path, timeout=60) as answer:
+        with urllib.request.urlopen(archive() + path, timeout=60) as answer:
             _keep(kept, answer.read(), sha256)
-    with tarfile.open(fileobj=io.BytesIO(_data_of(kept.read_bytes()))) as archive:
-        opened = ((member.name, archive.extractfile(member)) for member in archive if member.isfile())
-        return {name.removeprefix("."): file.read() for name, file in opened if file}
+    found: dict[str, bytes | str] = {}
+    with tarfile.open(fileobj=io.BytesIO(_data_of(kept.read_bytes()))) as package:
+        for member in package:
+            name = member.name.removeprefix(".")
+            if member.issym():
+                found[name] = f"-> {member.linkname}"
+            elif file := package.extractfile(member) if member.isfile() or member.islnk() else None:
+                found[name] = file.read()
+    return found
 
 
 @cache
-def _archive() -> str:
+def archive() -> str:
     """Where the archive is that apt installs from; packages of every architecture lie in one pool."""
     if shutil.which("apt-get") is None:
         pytest.skip("Debian's packages are fetched from where apt finds them, and there is no apt here")

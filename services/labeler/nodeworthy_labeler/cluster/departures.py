@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
+from nodeworthy.bus.keys import KUBERNETES, snapshot_key
 from nodeworthy.bus.names import Bucket, encode_token
 from nodeworthy.bus.store import Store
 from nodeworthy.errors import BusConflictError, BusError
@@ -64,7 +65,9 @@ class Departures:
         """Remove what is there now; whoever speaks of the node in between wins."""
         try:
             page = await self._store.read_bucket(Bucket.NODES, keys=f"{encode_token(node)}.>")
-            for stored in page.messages:
+            last = self._store.names.key_subject(Bucket.NODES, snapshot_key(node, KUBERNETES))
+            # That the Node is gone is said until nothing is left that it could be said of.
+            for stored in sorted(page.messages, key=lambda one: one.subject == last):
                 if not stored.is_removal:
                     key = stored.subject.removeprefix(self._store.names.key_subject(Bucket.NODES, ""))
                     await self._store.remove(Bucket.NODES, key, expected=stored.revision)

@@ -8,8 +8,9 @@ exist. A new Node's producers are asked to say everything again.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nodeworthy.bus.keys import Producer
+from nodeworthy.bus.keys import KUBERNETES, Producer
 from nodeworthy.bus.nodes import NodeChange, NodeProblem, NodeRemoved, PublishedSnapshot
+from nodeworthy_labeler.cluster.mirror import MIRRORED
 
 
 class NodeIdentity(NamedTuple):
@@ -49,6 +50,10 @@ class FactsGate:
         """Names of which somebody speaks and that no Node has."""
         return {node for node in self._speakers if self._identify(node) is None}
 
+    def is_spoken_of(self, node: str) -> bool:
+        """Whether somebody speaks of a node on the bus, and not only labelers."""
+        return any(producer.kind not in MIRRORED for producer in self._speakers.get(node, ()))
+
     def has_facts(self, node: str, producer: Producer) -> bool:
         """Whether something that a producer says of a node counts now."""
         return producer in self._counting.get(node, {})
@@ -82,6 +87,9 @@ class FactsGate:
         return changes
 
     def _put(self, said: PublishedSnapshot) -> list[NodeChange]:
+        if said.producer == KUBERNETES and said.message.is_node_gone:
+            self._release(said.node, said.producer)
+            return []  # which Nodes there are the cluster tells
         identity = self._identify(said.node)
         mark = Said(said.message.node_uid, said.time)
         if identity is not None and _belongs(mark, identity):

@@ -7,7 +7,7 @@ written, so a restart writes nothing.
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 
 from nodeworthy.bus import payloads
@@ -35,6 +35,9 @@ _SESSION = Session("labeler", 0)
 
 _RETRY_SECONDS = 1.0
 
+_WRITES = 16
+"""Requests at once, as for Nodes: a thousand of them may go together, and each is to be told of within a second."""
+
 
 class Key(NamedTuple):
     """Whose word it is, of which node."""
@@ -47,6 +50,8 @@ class _Stored(NamedTuple):
     revision: int
     digest: bytes
     """Of what is said; empty: nothing, or nothing that can be read."""
+    gone_uid: str | None = None
+    """If it says that the Node is gone, the uid that this had."""
 
 
 _NOTHING = _Stored(0, b"")
@@ -72,6 +77,8 @@ class Mirror:
         self._waiting: dict[Key, Composed] = {}
         """What is to be said, until it is stored: it may be large, and is read again if it is ever lost."""
         self._uids: dict[Key, str] = {}
+        self._withdrawn: set[Key] = set()
+        """Of what is to be said, that which says that a Node is gone."""
         self._stored: dict[Key, _Stored] = {}
         self._given_up: set[Key] = set()
         """What is to be removed."""
@@ -88,6 +95,10 @@ class Mirror:
         """Whether something is said on the bus, or is to be."""
         return key in self._wanted or bool(self._stored.get(key, _NOTHING).digest)
 
+    def gone_uid(self, key: Key) -> str | None:
+        """The uid of the Node of which the bus says, or is to say, that it is gone; ``None``: it says no such thing."""
+        return self._uids[key] if key in self._withdrawn else self._stored.get(key, _NOTHING).gone_uid
+
     def open(self) -> None:
         """All NodeFeature objects were read: what none of them says is removed from now on."""
         self.is_open = True
@@ -102,6 +113,7 @@ class Mirror:
         """
         composed = compose(snapshot, Identity(key.node, key.producer, _SESSION, uid), sequence=0)
         self._given_up.discard(key)
+        self._withdrawn.discard(key)
         self._wanted[key] = _digest(composed.message)
         self._uids[key] = uid
         if self._stored.get(key, _NOTHING).digest != self._wanted[key]:
@@ -111,13 +123,24 @@ class Mirror:
     def want_again(self, key: Key, uid: str) -> None:
         """Say what the object says of a Node with this uid; the object is read again for it."""
         self._given_up.discard(key)
+        self._withdrawn.discard(key)
         self._wanted[key] = _UNREAD
         self._uids[key] = uid
         self._waiting.pop(key, None)
         self._mark([key])
 
+    def withdraw(self, key: Key, uid: str) -> None:
+        """Say that the Node is gone that had this uid; empty: it is not known which it had."""
+        self._given_up.discard(key)
+        self._withdrawn.add(key)
+        self._uids[key] = uid
+        self._wanted[key] = _digest(_withdrawal(key, uid))
+        self._waiting.pop(key, None)
+        self._mark([key])
+
     def unwant(self, key: Key) -> None:
         """Say nothing any more."""
+        self._withdrawn.discard(key)
         self._uids.pop(key, None)
         self._waiting.pop(key, None)
         self._wanted.pop(key, None)
@@ -132,8 +155,9 @@ class Mirror:
         ):
             return
         key = Key(change.node, change.producer)
-        digest = _digest(change.message) if isinstance(change, PublishedSnapshot) and not change.missing else b""
-        self._stored[key] = _Stored(change.revision, digest)
+        message = change.message if isinstance(change, PublishedSnapshot) and not change.missing else None
+        self._stored[key] = _of_message(change.revision, message)
+        digest = self._stored[key].digest
         if self._wanted.get(key, b"") == digest:
             self._waiting.pop(key, None)
         elif self._is_orphan(key):
@@ -151,10 +175,23 @@ class Mirror:
             await self._wake.wait()
             self._wake.clear()
             due, self._due = self._due, {}
-            failed = [key for key in due if self._members.is_mine(key.node) and not await self._settle(key)]
+            failed = await self._settle_all(due)
             if failed:
                 await asyncio.sleep(_RETRY_SECONDS)
                 self._mark(failed)
+
+    async def _settle_all(self, due: Iterable[Key]) -> list[Key]:
+        """Bring these keys to what they should be, some at a time; those that have to be tried again."""
+        rest = iter(due)
+        failed: list[Key] = []
+
+        async def work() -> None:
+            failed.extend([key for key in rest if self._members.is_mine(key.node) and not await self._settle(key)])
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(_WRITES):
+                group.create_task(work(), name="mirror")
+        return failed
 
     def _mark(self, keys: list[Key]) -> None:
         self._due.update(dict.fromkeys(keys))
@@ -194,12 +231,14 @@ class Mirror:
         expected = self._stored.get(key, _NOTHING).revision
         body = payloads.encode(composed.message)
         revision = await self._store.put(Bucket.NODES, snapshot_key(*key), body, expected=expected)
-        self._stored[key] = _Stored(revision, _digest(composed.message))
+        self._stored[key] = _of_message(revision, composed.message)
         self._waiting.pop(key, None)
         self.written += 1
 
     async def _compose_again(self, key: Key) -> Composed | None:
         """What is to be said, read again; ``None``: the object is gone, or says too much, and the watch tells that."""
+        if key in self._withdrawn:
+            return Composed(_withdrawal(key, self._uids[key]), {})
         snapshot = await self._fetch(key)
         if snapshot is None or key not in self._wanted:
             return None
@@ -219,11 +258,30 @@ class Mirror:
     async def _read_stored(self, key: Key) -> None:
         """Somebody else wrote the key since the watch has told of it."""
         stored = await self._store.get(Bucket.NODES, snapshot_key(*key))
-        digest = b""
+        message = None
         if stored is not None and not stored.is_removal:
             with contextlib.suppress(PayloadError):  # what nobody can read is written over
-                digest = _digest(read_snapshot(stored.data, *key))
-        self._stored[key] = _Stored(stored.revision if stored is not None else 0, digest)
+                message = read_snapshot(stored.data, *key)
+        self._stored[key] = _of_message(stored.revision if stored is not None else 0, message)
+
+
+def _of_message(revision: int, message: SnapshotMessage | None) -> _Stored:
+    """What is stored; ``None``: nothing, or nothing that can be read."""
+    if message is None:
+        return _Stored(revision, b"")
+    return _Stored(revision, _digest(message), message.node_uid if message.is_node_gone else None)
+
+
+def _withdrawal(key: Key, uid: str) -> SnapshotMessage:
+    return SnapshotMessage(
+        node=key.node,
+        producer=str(key.producer),
+        session=_SESSION,
+        sequence=0,
+        sets={},
+        node_uid=uid,
+        is_node_gone=True,
+    )
 
 
 def _digest(message: SnapshotMessage) -> bytes:

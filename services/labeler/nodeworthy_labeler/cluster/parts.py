@@ -38,6 +38,7 @@ from nodeworthy_labeler.cluster.rule_objects import RULES, RuleObjects
 from nodeworthy_labeler.cluster.startup_taints import StartupTaints
 from nodeworthy_labeler.cluster.statuses import Statuses, Work
 from nodeworthy_labeler.cluster.target import KubernetesTarget
+from nodeworthy_labeler.cluster.withdrawals import Withdrawals
 from nodeworthy_labeler.cluster.writing import NodeWriter
 from nodeworthy_labeler.inputs import BUS_INPUTS, Input, Inputs
 from nodeworthy_labeler.metrics import Numbers
@@ -108,6 +109,7 @@ class ClusterParts:
         self._announcer = Announcer(recorder)
         self._target: KubernetesTarget | None = None
         self._mirror = Mirror(store, self.members, self._fetch, write_seconds=write_seconds)
+        self._withdrawals = Withdrawals(self._mirror, self.nodes, self.gate)
         self._rights = Rights(settings.node_feature_namespaces, settings.node_feature_labels, settings.access.namespace)
         self._node_features = NodeFeatures(self._mirror, self.nodes, self._rights)
         self._infos = Infos(
@@ -222,11 +224,14 @@ class ClusterParts:
     def take_facts(self, change: NodeChange) -> None:
         """Something was said of a node on the bus."""
         self._mirror.note(change)
-        self._tell(self.gate.take(change))
+        counted = self.gate.take(change)
+        self._withdrawals.take(change)
+        self._tell(counted)
 
     def withdraw_gone(self, names: Iterable[str]) -> None:
         """Let go of nodes that went while nobody looked; of these names, those that no Node has."""
         for name in [name for name in names if name not in self.nodes]:
+            self._withdrawals.note_gone(name)
             self._withdraw(name)
 
     def count(self) -> Numbers:
@@ -295,9 +300,12 @@ class ClusterParts:
             self._node_features.look_again(event.name)
         if event.fate is Fate.GONE:
             self._infos.give_up(event.name)
+            self._withdrawals.note_gone(event.name, event.former)
             self._withdraw(event.name)
-        elif event.fate is Fate.NEW and self._has_nodes.is_set():
-            self._resyncs.put_nowait(event.name)
+        elif event.fate is Fate.NEW:
+            self._withdrawals.note_new(event.name)
+            if self._has_nodes.is_set():
+                self._resyncs.put_nowait(event.name)
         self.hooks.mark([event.name])
 
     def _withdraw(self, name: str) -> None:

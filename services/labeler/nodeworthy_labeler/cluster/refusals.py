@@ -2,13 +2,14 @@
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from nodeworthy.labels import NodeLabels
 from nodeworthy.labels.origins import RejectedKind
+from nodeworthy_labeler.cluster.sharing import share
 
 FIRST_SECONDS = 10.0
 """How long a refusal counts at first: a webhook that failed for a moment refuses for a moment only."""
@@ -56,6 +57,10 @@ class Refusals:
         self._order: OrderedDict[tuple[str, Output], None] = OrderedDict()
         self._ends: list[tuple[float, str, Output, bool]] = []
         """When refusals end, and, once that was told, when they are over."""
+        self._marked: OrderedDict[tuple[int, frozenset[tuple[Output, str]]], tuple[NodeLabels, NodeLabels]] = (
+            OrderedDict()
+        )
+        """By ``id`` of the labels, which are held so that the number means nothing else, and what is refused of them."""
 
     def __len__(self) -> int:
         now = self._clock()
@@ -97,17 +102,15 @@ class Refusals:
             self._forget(uid, output)
 
     def mark(self, uid: str, labels: NodeLabels) -> NodeLabels:
-        """The labels of a Node with what was refused for it; the same object where nothing was."""
+        """The labels of a Node with what was refused for it; the same object where nothing was.
+
+        Of Nodes with one object of labels to which the same is refused it is one object too, as plans are made for each.
+        """
         found = self._of(EVERYWHERE) | self._of(uid)
         if not found:
             return labels
-        by_kind: dict[RejectedKind, dict[tuple[str, str], str]] = {}
-        for output, reason in found.items():
-            by_kind.setdefault(output.kind, {})[output.key, output.value] = reason
-        others = dict(labels.others)
-        for kind in by_kind.keys() - {RejectedKind.LABEL}:
-            others[kind] = msgspec.structs.replace(others.get(kind, NodeLabels({})), refusals=by_kind[kind])
-        return msgspec.structs.replace(labels, refusals=by_kind.get(RejectedKind.LABEL, {}), others=others)
+        key = (id(labels), frozenset(found.items()))
+        return share(self._marked, key, self._marked.get(key) or (labels, _mark(labels, found)))[1]
 
     def _of(self, uid: str) -> dict[Output, str]:
         now = self._clock()
@@ -120,3 +123,13 @@ class Refusals:
         refused.pop(output, None)
         if not refused:
             self._refused.pop(uid, None)
+
+
+def _mark(labels: NodeLabels, found: Mapping[Output, str]) -> NodeLabels:
+    by_kind: dict[RejectedKind, dict[tuple[str, str], str]] = {}
+    for output, reason in found.items():
+        by_kind.setdefault(output.kind, {})[output.key, output.value] = reason
+    others = dict(labels.others)
+    for kind in by_kind.keys() - {RejectedKind.LABEL}:
+        others[kind] = msgspec.structs.replace(others.get(kind, NodeLabels({})), refusals=by_kind[kind])
+    return msgspec.structs.replace(labels, refusals=by_kind.get(RejectedKind.LABEL, {}), others=others)

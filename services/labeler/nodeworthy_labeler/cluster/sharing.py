@@ -109,12 +109,12 @@ class SharedLabels:
         }
         keys = tuple(foreign)
         values = msgspec.msgpack.encode([foreign[key] for key in keys])
-        return Split(self._share_labels(ours), Foreign(_share(self._foreign_keys, keys, keys), values))
+        return Split(self._share_labels(ours), Foreign(share(self._foreign_keys, keys, keys), values))
 
     def look(self, split: Split, wanted: WantedLabels) -> Look:
         """What a Node has, as far as it is ours or has a key that is wanted: nothing else decides anything."""
         key = (id(wanted.labels), id(split.foreign.keys))
-        found = _share(self._looks, key, self._looks.get(key) or self._compare(split.foreign.keys, wanted), most=_LOOKS)
+        found = share(self._looks, key, self._looks.get(key) or self._compare(split.foreign.keys, wanted), most=_LOOKS)
         if not found.wanted_keys:
             return Look(split.ours, found.names)
         foreign = [(one, value) for one, value in split.foreign.read() if one in found.wanted_keys]
@@ -124,7 +124,7 @@ class SharedLabels:
         by_kind = {kind: wanted_of(kind, wanted) for kind in RejectedKind}
         names = frozenset(key for found in by_kind.values() for key in found)
         wanted_keys = frozenset(one for one in keys if one.key in by_kind[one.kind])
-        return _Comparison(wanted, keys, wanted_keys, _share(self._names, names, names))
+        return _Comparison(wanted, keys, wanted_keys, share(self._names, names, names))
 
     def _read_owned_keys(self, data: bytes) -> OwnedKeys:
         found = self._owned.get(data)
@@ -132,10 +132,10 @@ class SharedLabels:
             found = read_owned_keys(data)
             if len(data) > _MAX_FIELDS:
                 return found
-        return _share(self._owned, data, found)
+        return share(self._owned, data, found)
 
     def _share_labels(self, labels: NodeLabels) -> NodeLabels:
-        return _share(self._labels, msgspec.msgpack.encode(labels, order="deterministic"), labels)
+        return share(self._labels, msgspec.msgpack.encode(labels, order="deterministic"), labels)
 
 
 def join_all(split: Split) -> NodeLabels:
@@ -168,7 +168,8 @@ def _add_kind(ours: NodeLabels, foreign: Mapping[ForeignKey, str]) -> NodeLabels
     return NodeLabels(live, ours.owned, owners)
 
 
-def _share(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value, *, most: int = _KEPT) -> _Value:
+def share(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value, *, most: int = _KEPT) -> _Value:
+    """What is kept under a key, or else this value from now on; what was not asked for the longest goes first."""
     found = kept.setdefault(key, value)
     kept.move_to_end(key)
     if len(kept) > most:

@@ -61,7 +61,9 @@ class ElfFiles(Mapping[str, Elf]):
             if decides or others <= _MAX_TOLD:
                 yield Unexplored(path, why, decides)
         if others > _MAX_TOLD:
-            yield Unexplored(f"{others - _MAX_TOLD} more files", "they, or parts of them, cannot be read", decides=False)
+            yield Unexplored(
+                f"{others - _MAX_TOLD} more files", "they, or parts of them, cannot be read", decides=False
+            )
 
     def _read(self, path: str, entry: Entry | None) -> Elf | None:
         found = None

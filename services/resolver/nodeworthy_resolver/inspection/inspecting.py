@@ -86,6 +86,8 @@ def _ask(name: str, reading: Reading, subject: Subject) -> Outcome:
         return reading(subject)
     except OutOfTimeError as error:
         return Outcome(unexplored=(Unexplored(name, str(error)),))
+    except MemoryError:
+        return Outcome(unexplored=(Unexplored(name, "the memory for it was used up"),))
     except Exception as error:  # noqa: BLE001 # the files are a stranger's: whatever it is, it is told and decides nothing
         return Outcome(unexplored=(Unexplored(name, f"reading it failed: {type(error).__name__}: {error}"),))
 

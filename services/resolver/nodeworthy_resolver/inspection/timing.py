@@ -19,7 +19,7 @@ class TimedTree:
     """A tree of which nothing is read any more when ``clock`` shows ``deadline``.
 
     Raises:
-        OutOfTimeError: by every method but :meth:`entry`, from then on.
+        OutOfTimeError: by every method, from then on.
     """
 
     tree: Tree
@@ -28,6 +28,7 @@ class TimedTree:
 
     def entry(self, path: str) -> Entry | None:
         """What stands at a path; a link is not followed."""
+        self._check()
         return self.tree.entry(path)
 
     def names(self, folder: str) -> Sequence[str]:

@@ -181,3 +181,24 @@ def test_the_cache_of_this_machine_reads_as_ldconfig_prints_it() -> None:
     found = parse_cache(file.read_bytes())
     assert found is not None
     assert [f"{name} {path}" for name, paths in found.items() for path in paths] == sorted(lines, key=lines.index)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_read"),
+    [
+        ("*.conf", True),
+        ("x*.conf", True),
+        ("*a*a.conf", True),
+        ("xaa.conf", True),
+        ("xaa.conf*", True),
+        ("*aaa*.conf", False),
+        ("*.con", False),
+        ("xaa.conf*xaa.conf", False),
+        ("*a" * 3000, False),
+    ],
+)
+def test_included_files_are_found_by_their_patterns(pattern: str, is_read: bool) -> None:
+    tree = MemoryTree(
+        {"/etc/ld.so.conf": f"include ld.so.conf.d/{pattern}\n".encode(), "/etc/ld.so.conf.d/xaa.conf": b"/opt/lib\n"}
+    )
+    assert configured_folders(tree) == (("/opt/lib",) if is_read else ())

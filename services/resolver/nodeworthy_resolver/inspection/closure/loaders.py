@@ -24,6 +24,8 @@ _MUSL_NAME = re.compile(r"libc\.so|libc\.musl-[\w-]+\.so\.1|ld-musl-[\w-]+\.so\.
 
 _MAX_TEXT = 1024 * 1024
 """Bytes of one configuration file or cache; a full distribution's cache has 100 kB."""
+_MAX_FOLDERS = 1024
+"""Of ld.so.conf and what it includes; distributions name some ten."""
 _MAX_INCLUDES = 64
 
 
@@ -120,15 +122,31 @@ def configured_folders(tree: Tree, path: str = "/etc/ld.so.conf") -> tuple[str, 
             if line.startswith("include "):
                 folder = posixpath.dirname(path)
                 waiting.extend(_matching(tree, canonical(line.removeprefix("include ").strip(), folder)))
-            elif line.startswith("/"):
+            elif line.startswith("/") and len(folders) < _MAX_FOLDERS:
                 folders.append(canonical(line.split("=")[0].strip()))
     return tuple(folders)
 
 
 def _matching(tree: Tree, pattern: str) -> list[str]:
     folder, _, name = pattern.rpartition("/")
-    wanted = re.compile(".*".join(re.escape(part) for part in name.split("*")))
-    return [f"{folder}/{one}" for one in tree.names(folder or "/") if wanted.fullmatch(one)]
+    return [f"{folder}/{one}" for one in tree.names(folder or "/") if _is_like(one, name.split("*"))]
+
+
+def _is_like(name: str, parts: list[str]) -> bool:
+    """Whether a name has the parts of a pattern between its stars, in order; no step is taken back, whatever the pattern."""
+    first, *rest = parts
+    if not rest:
+        return name == first
+    last = rest.pop()
+    if not name.startswith(first) or not name.endswith(last) or len(name) < len(first) + len(last):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in rest:
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 _CACHE_MAGIC = b"glibc-ld.so.cache1.1"

@@ -83,7 +83,7 @@ class _Reading:
 
     def read_other(self, file: File) -> None:
         """One file that may run, or lies in the image only."""
-        size = sum(segment.file_size for segment in file.elf.loads() if segment.is_executable)
+        size = sum(min(one.file_size, file.elf.size) for one in file.elf.loads() if one.is_executable)
         if file.role is None and size > self._left:
             self._late.append(file)
             return
