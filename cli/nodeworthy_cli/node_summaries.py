@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 import msgspec
 
 from nodeworthy.bus.composing import entry_digest
-from nodeworthy.bus.keys import DETECTOR, Producer, labels_key, parse_labels_key, parse_snapshot_key
+from nodeworthy.bus.keys import DETECTOR, KUBERNETES, Producer, labels_key, parse_labels_key, parse_snapshot_key
 from nodeworthy.bus.labels import read_live_labels
 from nodeworthy.bus.names import Bucket, encode_token
 from nodeworthy.bus.nodes import read_snapshot
@@ -68,7 +68,19 @@ async def _read_snapshots(store: Store, only: Collection[str]) -> dict[str, _Fou
             except UsageError:  # nobody of ours writes such a key, so it is nobody's node
                 continue
             nodes[node][producer] = (stored, _read_message(stored.data, node, producer))
-    return dict(nodes)
+    return {node: found for node, found in nodes.items() if not is_gone(found)}
+
+
+def is_gone(found: _Found) -> bool:
+    """Whether the cluster had this node and has it no more; as validators see it (bus.records.SnapshotMessage)."""
+    marked, said = found.get(KUBERNETES, (None, ""))
+    if marked is None or isinstance(said, str) or not said.is_node_gone:
+        return False
+    others = [(stored, message) for stored, message in found.values() if not isinstance(message, str)]
+    return not any(
+        stored.revision > marked.revision and message.node_uid and said.node_uid and message.node_uid != said.node_uid
+        for stored, message in others
+    )
 
 
 def _read_message(data: bytes, node: str, producer: Producer) -> SnapshotMessage | str:

@@ -1,11 +1,11 @@
 import pytest
 
-from nodeworthy.bus.keys import DETECTOR
+from nodeworthy.bus.keys import DETECTOR, KUBERNETES
 from nodeworthy.bus.records import Session, SetEntry, SnapshotMessage
 from nodeworthy.bus.requests import NodeSummary, ProducerSummary
 from nodeworthy.bus.store import Stored
 from nodeworthy.features import SetState, SourceHealth
-from nodeworthy_cli.node_summaries import STALE_SECONDS, judge_health, mark, summarize
+from nodeworthy_cli.node_summaries import STALE_SECONDS, is_gone, judge_health, mark, summarize
 
 NOW = 1_800_000_000.0
 
@@ -74,3 +74,28 @@ FAILING, FAULTS = SourceHealth(error="x"), SourceHealth(faults=("a", "b"))
 )
 def test_the_health_of_a_node_is_that_of_its_sources(sources: dict[str, SourceHealth], expected: str) -> None:
     assert judge_health(sources) == expected
+
+
+def said(producer: str, revision: int, uid: str, *, gone: bool = False) -> tuple[Stored, SnapshotMessage]:
+    message = SnapshotMessage(
+        node="node-1", producer=producer, session=Session("boot-1", 1), sequence=1, node_uid=uid, is_node_gone=gone
+    )
+    return Stored("subject", b"", revision, NOW), message
+
+
+@pytest.mark.parametrize(
+    ("detector_said", "expected"),
+    [
+        (said("detector", 1, "u1"), True),
+        (said("detector", 9, "u1"), True),  # it renews its facts without knowing
+        (said("detector", 9, ""), True),
+        (said("detector", 9, "u2"), False),
+        (said("detector", 1, "u2"), True),
+    ],
+)
+def test_a_node_that_the_cluster_has_no_more_is_not_listed_until_another_is_spoken_of(
+    detector_said: tuple[Stored, SnapshotMessage], *, expected: bool
+) -> None:
+    assert is_gone({DETECTOR: detector_said, KUBERNETES: said("kubernetes", 5, "u1", gone=True)}) is expected
+    assert not is_gone({DETECTOR: detector_said, KUBERNETES: said("kubernetes", 5, "u1")})
+    assert not is_gone({DETECTOR: detector_said})
