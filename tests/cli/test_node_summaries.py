@@ -78,7 +78,13 @@ def test_the_health_of_a_node_is_that_of_its_sources(sources: dict[str, SourceHe
 
 def said(producer: str, revision: int, uid: str, *, gone: bool = False) -> tuple[Stored, SnapshotMessage]:
     message = SnapshotMessage(
-        node="node-1", producer=producer, session=Session("boot-1", 1), sequence=1, node_uid=uid, is_node_gone=gone
+        node="node-1",
+        producer=producer,
+        session=Session("boot-1", 1),
+        sequence=1,
+        sets={},
+        node_uid=uid,
+        is_node_gone=gone,
     )
     return Stored("subject", b"", revision, NOW), message
 
