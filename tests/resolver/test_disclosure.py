@@ -4,6 +4,7 @@ import pytest
 from nodeworthy.bus.requests import ResolveReply
 from nodeworthy.errors import RegistryContentError
 from nodeworthy.images import Artifact, ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
+from nodeworthy.requirements import Information, Inspection
 from nodeworthy_resolver import disclosure
 
 DIGEST = "sha256:" + "0" * 64
@@ -57,3 +58,13 @@ def test_an_index_that_is_too_large_by_itself_is_refused() -> None:
     reply = ResolveReply(knowledge=knowledge(*(PlatformImage(DIGEST) for _ in range(200))))
     with pytest.raises(RegistryContentError, match="too large"):
         disclosure.fit(reply, 5000)
+
+
+def test_what_the_files_of_too_many_images_say_is_left_out_and_told() -> None:
+    inspected = Inspection(1, information=(Information("long", "x" * 500),))
+    images = [PlatformImage(DIGEST, inspection=inspected) for _ in range(5)]
+    whole = ResolveReply(knowledge=knowledge(*images))
+    assert disclosure.fit(whole, 10_000) is whole
+    cut = disclosure.fit(whole, 2000).knowledge
+    assert not any(image.inspection for image in cut.images)
+    assert "ask for one platform" in cut.notices[-1]

@@ -132,7 +132,9 @@ def _make_work(
     inspecting: Flights[Inspection] = Flights(
         most=settings.inspection.at_once + settings.inspection.waiting, failure_seconds=lifetimes.failure
     )
-    inspections = Inspections(look, cache, inspecting, settings.inspection, metrics, engine=ENGINE)
+    inspections = Inspections(
+        look, cache, inspecting, settings.inspection, metrics, engine=ENGINE, reply_bytes=bounds.reply_bytes
+    )
     resolve = partial(handle_resolve, lookups=lookups, inspections=inspections, metrics=metrics)
     attach = partial(handle_attach, attachments=attachments, metrics=metrics)
     return _Work(

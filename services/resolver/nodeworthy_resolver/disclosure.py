@@ -34,6 +34,9 @@ def fit(reply: ResolveReply, limit: int) -> ResolveReply:
     while (size := len(msgspec.msgpack.encode(reply))) > limit:
         searches = [reply.knowledge.search, *(image.search for image in reply.knowledge.images)]
         largest = max(map(_document_size, searches))
+        if largest == 0 and any(image.inspection for image in reply.knowledge.images):
+            reply = msgspec.structs.replace(reply, knowledge=_leave_out_inspections(reply.knowledge))
+            continue
         if largest == 0:
             raise RegistryContentError(
                 f"{reply.knowledge.reference} is too large",
@@ -41,6 +44,13 @@ def fit(reply: ResolveReply, limit: int) -> ResolveReply:
             )
         reply = msgspec.structs.replace(reply, knowledge=_leave_out(reply.knowledge, largest))
     return reply
+
+
+def _leave_out_inspections(knowledge: ImageKnowledge) -> ImageKnowledge:
+    """Without what the files of its images say: of many images at once it is too much; of each alone it is not."""
+    images = tuple(msgspec.structs.replace(image, inspection=None) for image in knowledge.images)
+    told = "what the files of its images say is too much for one answer: ask for one platform"
+    return msgspec.structs.replace(knowledge, images=images, notices=(*knowledge.notices, told))
 
 
 def _document_size(search: ArtifactSearch | None) -> int:

@@ -15,6 +15,7 @@ from nodeworthy.images import ImageKnowledge, PlatformImage
 from nodeworthy.platforms import Platform
 from nodeworthy.processes import EventLog
 from nodeworthy.requirements import Inspection, Unexplored
+from nodeworthy_resolver import disclosure
 from nodeworthy_resolver.cache import ImageCache
 from nodeworthy_resolver.flights import Flights
 from nodeworthy_resolver.metrics import Metrics
@@ -51,15 +52,17 @@ class Inspections:
         metrics: Metrics,
         *,
         engine: int,
+        reply_bytes: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``engine`` is the edition whose results count; ``clock`` gives Unix time."""
+        """``engine`` is the edition that counts, ``reply_bytes`` the most of one answer; ``clock`` gives Unix time."""
         self._look = look
         self._cache = cache
         self._flights = flights
         self._settings = settings
         self._metrics = metrics
         self._engine = engine
+        self._reply_bytes = reply_bytes
         self._clock = clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
@@ -71,7 +74,8 @@ class Inspections:
         images = [await self._complete(one, knowledge, wanted, wish) for one in knowledge.images]
         if images == list(knowledge.images):
             return reply
-        return msgspec.structs.replace(reply, knowledge=msgspec.structs.replace(knowledge, images=tuple(images)))
+        completed = msgspec.structs.replace(knowledge, images=tuple(images))
+        return disclosure.fit(msgspec.structs.replace(reply, knowledge=completed), self._reply_bytes)
 
     def _wish(self, asked: Inspect) -> Inspect:
         if self._settings.when is InspectWhen.NEVER:

@@ -18,6 +18,7 @@ import msgspec
 from nodeworthy.errors import NodeworthyError
 from nodeworthy.requirements import Inspection
 from nodeworthy_resolver.inspection.apart import Answer, Job
+from nodeworthy_resolver.inspection.fitting import fit_inspection
 from nodeworthy_resolver.inspection.layers import Bounds
 from nodeworthy_resolver.inspection.opening import inspect_opened
 from nodeworthy_resolver.inspection.sources import ReadingOptions, open_stored
@@ -65,7 +66,7 @@ async def _inspect(job: Job) -> Inspection:
         open_stored(client.store(job.reference), job.reference, None, ReadingOptions(folder=job.folder)) as opened,
     ):
         found = inspect_opened(opened)
-    return msgspec.structs.replace(found, libraries=())
+    return fit_inspection(found)
 
 
 def _confine(job: Job) -> None:
