@@ -7,7 +7,7 @@ import msgspec
 
 from nodeworthy.requirements import Defect, Evidence, Inspection, Requirement, Sureness, Unexplored
 
-MOST = 100
+MOST = 50
 """Of each list; images have some ten requirements."""
 MOST_EVIDENCE = 3
 """Places of one requirement."""
