@@ -7,6 +7,7 @@ import pytest
 from nodeworthy.bus import payloads
 from nodeworthy.bus.keys import labels_key
 from nodeworthy.bus.labels import make_record
+from nodeworthy.bus.rule_reports import RULES_KEY
 from nodeworthy.bus.watching import Put, Removed
 from nodeworthy.labels import LabelEntry, LabelMemory, LabelState
 from nodeworthy_validator.node_labels import NodeLabels
@@ -59,3 +60,10 @@ def test_what_is_lost_or_cannot_be_read_changes_nothing(change: Put | Removed) -
     labels.take(change)
     assert labels.get("n1") == {"a": "1"}
     assert labels.refused == (change.key == labels_key("n1") and isinstance(change, Put))
+
+
+def test_the_list_of_the_rules_in_force_is_no_node_and_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    labels = NodeLabels()
+    labels.take(Put(RULES_KEY, b"not a node's", 1, 0.0))
+    labels.take(Removed(RULES_KEY, is_lost=False))
+    assert (len(labels), labels.refused, caplog.records) == (0, 0, [])

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from nodeworthy.bus.keys import parse_labels_key
 from nodeworthy.bus.labels import read_live_labels
+from nodeworthy.bus.rule_reports import RULES_KEY
 from nodeworthy.bus.watching import Change, Put, Removed
 from nodeworthy.errors import PayloadError, UsageError
 from nodeworthy.processes import EventLog
@@ -66,6 +67,8 @@ class NodeLabels:
 
 
 def _node_of(key: str) -> str | None:
+    if key == RULES_KEY:
+        return None  # of the rules, and no node's
     try:
         return parse_labels_key(key)
     except UsageError as error:
