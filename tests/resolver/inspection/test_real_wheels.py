@@ -39,15 +39,33 @@ _WHEELS = {
         "cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_28_x86_64",
         "2e514e5b2a23e376f545f4962834b7312d9400705627c53330116b46daddfbe3",
     ),
+    "onnxruntime 1.32.0": (
+        "cp311-cp311-manylinux_2_28_x86_64",
+        "5a34fc4dfeb5a7b4a74c95dcba1e773d722abda720b474edf1b0c419dc6d163d",
+    ),
+    "polars 2.1.0": (
+        "py3-none-any",
+        "63c50ce3533f5a03d17c3a2a24f1d0e0c7eda98fbde4268a3cba900d34060e67",
+    ),
+    "polars-lts-cpu 1.33.1": (
+        "cp39-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64",
+        "656b530a672fe8fbd4c212b2a8481099e5cef63e84970975619ea7c25faeb833",
+    ),
+    "polars-runtime-32 2.1.0": (
+        "cp311-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64",
+        "0b838056cf365d7497971d9d9825c547766923338771c48c545b86ead2ebc572",
+    ),
 }
 
 
 @cache
-def inspect(wheel: str) -> Inspection:
-    """An image with Python and a wheel, which starts Python."""
-    (name, version), (tags, sha256) = wheel.split(), _WHEELS[wheel]
-    with pypi(name, version, f"{name}-{version}-{tags}.whl", sha256) as archive:
-        files = {f"{_SITE}/{one}": archive.read(one) for one in archive.namelist() if not one.endswith("/")}
+def inspect(*wheels: str) -> Inspection:
+    """An image with Python and wheels, which starts Python."""
+    files: dict[str, bytes] = {}
+    for wheel in wheels:
+        (name, version), (tags, sha256) = wheel.split(), _WHEELS[wheel]
+        with pypi(name, version, f"{name.replace('-', '_')}-{version}-{tags}.whl", sha256) as archive:
+            files |= {f"{_SITE}/{one}": archive.read(one) for one in archive.namelist() if not one.endswith("/")}
     return inspect_program({**root_of(_PACKAGES), **files}, "/usr/bin/python3.11")
 
 
@@ -66,3 +84,29 @@ def test_numpy_from_2_4_on_runs_where_the_second_level_is() -> None:
     assert "numpy" in why.lower()
     for level in (2, 3):
         assert answer_of(found, node_of_level(level)) == (Answer.COMPATIBLE, "")
+
+
+POLARS = ("polars 2.1.0", "polars-runtime-32 2.1.0")
+LONG_TERM = ("polars-lts-cpu 1.33.1",)
+ONNX = ("onnxruntime 1.32.0",)
+
+
+@pytest.mark.parametrize(
+    ("wheels", "level", "expected"),
+    [
+        (POLARS, 2, Answer.INCOMPATIBLE),
+        (POLARS, 3, Answer.COMPATIBLE),
+        (LONG_TERM, 2, Answer.COMPATIBLE),
+        (LONG_TERM, 3, Answer.COMPATIBLE),
+        (ONNX, 2, Answer.COMPATIBLE),
+        (ONNX, 3, Answer.COMPATIBLE),
+    ],
+)
+def test_polars_its_twin_for_old_cpus_and_onnxruntime_are_told_apart(
+    wheels: tuple[str, ...], level: int, expected: Answer
+) -> None:
+    assert answer_of(inspect(*wheels), node_of_level(level))[0] is expected
+
+
+def test_the_twin_for_old_cpus_is_not_for_the_oldest() -> None:
+    assert answer_of(inspect(*LONG_TERM), node_of_level(1))[0] in {Answer.UNKNOWN, Answer.INCOMPATIBLE}

@@ -103,30 +103,41 @@ def _polars_flags(
 def _requirement(
     name: str, words: Iterable[str], sureness: Sureness | None, evidence: Evidence, findings: Findings
 ) -> tuple[Requirement, ...]:
-    """One requirement of all words; none where every processor has them."""
+    """What all words ask for together; nothing where every processor has them."""
     given = [word.upper().replace(".", "") for word in words]
     unknown = [word for word in given if word not in _FLAGS and word not in _ALWAYS and not _LEVEL.fullmatch(word)]
     if unknown:
         why = f"{name} was compiled for {', '.join(unknown)}, for which no flag is known"
         findings.unexplored.append(Unexplored(evidence.file, why, decides=sureness is Sureness.CERTAIN))
-    levels = [int(found[1]) for word in given if (found := _LEVEL.fullmatch(word))]
+    levels = [int(level[1]) for word in given if (level := _LEVEL.fullmatch(word))]
     flags = {_FLAGS[word] for word in given if word in _FLAGS} - {"SSE", "SSE2"}
     if levels:
         flags -= set(X86_FLAGS[max(levels)])
-    if not levels and not flags:
-        return ()
-    ways: Ways = x86_level(max(levels)) if levels else ()
-    wanted = [f"level x86-64-v{max(levels)}"] if levels else []
-    return (
-        Requirement(
-            code="python-package-baseline",
-            text=f"a CPU with {', '.join([*wanted, *sorted(flags)])}, for which {name} was compiled",
-            layer=Layer.INSTRUCTION_SET,
-            effect=Effect.CRASHES,
-            sureness=sureness or Sureness.ADVISORY,
-            match_features=(has_flags("cpu.cpuid", flags),) if flags else (),
-            match_any=ways,
-            evidence=(evidence,),
-            remedy=f"a build of {name} with a lower baseline, or a CPU type that shows these flags",
-        ),
+    # Outside the levels stands PCLMULQDQ, which every CPU with AVX2 has: a node that hides it is told, not refused.
+    beyond = flags - set(X86_FLAGS[max(X86_FLAGS)])
+    flags -= beyond
+    found: list[Requirement] = []
+    if levels or flags:
+        wanted = [f"level x86-64-v{max(levels)}"] if levels else []
+        ways: Ways = x86_level(max(levels)) if levels else ()
+        text = ", ".join([*wanted, *sorted(flags)])
+        found.append(_asked(name, text, flags, ways, sureness or Sureness.ADVISORY, evidence))
+    if beyond:
+        found.append(_asked(name, ", ".join(sorted(beyond)), beyond, (), Sureness.ADVISORY, evidence))
+    return tuple(found)
+
+
+def _asked(
+    name: str, text: str, flags: Iterable[str], ways: Ways, sureness: Sureness, evidence: Evidence
+) -> Requirement:
+    return Requirement(
+        code="python-package-baseline",
+        text=f"a CPU with {text}, for which {name} was compiled",
+        layer=Layer.INSTRUCTION_SET,
+        effect=Effect.CRASHES,
+        sureness=sureness,
+        match_features=(has_flags("cpu.cpuid", flags),) if flags else (),
+        match_any=ways,
+        evidence=(evidence,),
+        remedy=f"a build of {name} with a lower baseline, or a CPU type that shows these flags",
     )
