@@ -8,9 +8,9 @@ import msgspec
 
 from nodeworthy import platforms, verdicts
 from nodeworthy.errors import InspectionError
-from nodeworthy.images import ArtifactSearch, ImageKnowledge, PlatformImage, SearchState
+from nodeworthy.images import ArtifactSearch, ImageKnowledge, PlatformImage, SearchState, with_inspections
 from nodeworthy.platforms import Platform
-from nodeworthy.requirements import Inspection, Unexplored
+from nodeworthy.requirements import Inspection, uninspected
 from nodeworthy.verdicts import NodeFacts, State
 from nodeworthy_resolver import oci
 from nodeworthy_resolver.inspection.targets import RootFolder, SingleFile, Target, is_on_disk, parse_target
@@ -51,11 +51,8 @@ async def learn(image: str, asked: Asked, access: oci.RegistryAccess) -> ImageKn
     chosen = verdicts.choose_image(knowledge, asked.node, asked.wanted)
     if not inspects or chosen.image is None or chosen.finding.state is State.UNMET:
         return knowledge
-    inspection = await _inspect(target, chosen.image, access)
-    images = tuple(
-        msgspec.structs.replace(one, inspection=inspection) if one is chosen.image else one for one in knowledge.images
-    )
-    return msgspec.structs.replace(knowledge, images=images)
+    inspection = await inspect_image(target, chosen.image, access)
+    return with_inspections(knowledge, {chosen.image.digest: inspection})
 
 
 async def _learn_files(target: RootFolder | SingleFile) -> ImageKnowledge:
@@ -69,7 +66,7 @@ async def _learn_files(target: RootFolder | SingleFile) -> ImageKnowledge:
     return ImageKnowledge(str(target), "", "", (alone,))
 
 
-async def _inspect(target: Target, image: PlatformImage, access: oci.RegistryAccess) -> Inspection | None:
+async def inspect_image(target: Target, image: PlatformImage, access: oci.RegistryAccess) -> Inspection | None:
     """What an image's files say; ``None`` where it has none."""
     from nodeworthy_resolver.inspection.opening import inspect_opened, open_target  # loads the disassembler
 
@@ -77,8 +74,7 @@ async def _inspect(target: Target, image: PlatformImage, access: oci.RegistryAcc
         async with open_target(_pinned(target, image), image.claimed or image.configured, access) as opened:
             found = await asyncio.to_thread(inspect_opened, opened)
     except InspectionError as error:
-        why = f"{error.what}: {error.why}" if error.why else error.what
-        return Inspection(0, unexplored=(Unexplored("the files of the image", why),))
+        return uninspected(error)
     return found if found != msgspec.structs.replace(Inspection(0), engine=found.engine) else None
 
 

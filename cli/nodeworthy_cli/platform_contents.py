@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from nodeworthy.errors import NodeworthyError
 from nodeworthy.images import PlatformImage
+from nodeworthy.requirements import OTHER_MACHINE
 from nodeworthy_cli.platform_reports import Content, Standing
 from nodeworthy_resolver import oci
 from nodeworthy_resolver.inspection.elf.machines import machine_name
@@ -16,8 +17,6 @@ from nodeworthy_resolver.oci.digests import Digest
 from nodeworthy_resolver.oci.reference import AnyReference, LayoutReference, Reference
 
 _LINUX = "linux"
-_MISMATCH = "content-platform-mismatch"
-"""The defect of a program that the image starts and that is for another machine."""
 
 
 async def look_inside(reference: AnyReference, image: PlatformImage, access: oci.RegistryAccess) -> Content:
@@ -35,7 +34,7 @@ async def look_inside(reference: AnyReference, image: PlatformImage, access: oci
 def judge_content(opened: OpenedImage) -> Content:
     """The program that is started decides, or the interpreter of a script; where none is found, all programs together."""
     subject, _ = make_subject(opened.tree, opened.config)
-    mismatch = next((one for one in read_machines(subject).defects if one.code == _MISMATCH), None)
+    mismatch = next((one for one in read_machines(subject).defects if one.code == OTHER_MACHINE), None)
     if mismatch is not None:
         return Content(Standing.CONTRADICTS, mismatch.text)
     if any(loaded.path in subject.elves for loaded in subject.start.loaded):

@@ -3,6 +3,7 @@
 The resolver makes these records, verdicts are made from them; on the bus they travel as they are.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
@@ -107,3 +108,12 @@ class ImageKnowledge(msgspec.Struct, frozen=True, omit_defaults=True):
     search: ArtifactSearch | None = None
     """For the index itself; ``None`` where the reference is a single manifest."""
     notices: tuple[str, ...] = ()
+
+
+def with_inspections(knowledge: ImageKnowledge, found: Mapping[str, Inspection | None]) -> ImageKnowledge:
+    """The knowledge with what the files of its images say, by their digests; the others stay as they are."""
+    images = tuple(
+        msgspec.structs.replace(one, inspection=found[one.digest]) if one.digest in found else one
+        for one in knowledge.images
+    )
+    return msgspec.structs.replace(knowledge, images=images)

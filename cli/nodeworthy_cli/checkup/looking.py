@@ -21,14 +21,14 @@ from nodeworthy.errors import (
     RegistryUnreachableError,
     first_error,
 )
-from nodeworthy.images import ImageKnowledge
+from nodeworthy.images import ImageKnowledge, with_inspections
 from nodeworthy.platforms import Platform
 from nodeworthy.requirements import Inspection
 from nodeworthy.verdicts import NodeFacts, State
 from nodeworthy_cli.checking import SIDE_BY_SIDE, hint_at_disk
-from nodeworthy_cli.learning import learn
+from nodeworthy_cli.learning import inspect_image, learn
 from nodeworthy_resolver import oci
-from nodeworthy_resolver.inspection.targets import RootFolder, SingleFile, is_on_disk, parse_target
+from nodeworthy_resolver.inspection.targets import RootFolder, SingleFile, Target, is_on_disk, parse_target
 
 Look: TypeAlias = Callable[[str], Awaitable[ImageKnowledge]]
 """Finds out what is known of one image; raises a NodeworthyError where it is not."""
@@ -132,20 +132,17 @@ class LocalLook:
         knowledge = await oci.look_up(target, wanted or None, self._access)
         if not (is_on_disk(target) if self._inspect is None else self._inspect):
             return knowledge
-        inspections = await self._inspect_all(image, knowledge)
-        images = tuple(msgspec.structs.replace(one, inspection=inspections.get(one.digest)) for one in knowledge.images)
-        return msgspec.structs.replace(knowledge, images=images)
+        return with_inspections(knowledge, await self._inspect_all(target, knowledge))
 
-    async def _inspect_all(self, image: str, knowledge: ImageKnowledge) -> dict[str, Inspection]:
+    async def _inspect_all(self, target: Target, knowledge: ImageKnowledge) -> dict[str, Inspection | None]:
         """What the files say of each image that a node takes, by its digest."""
-        found: dict[str, Inspection] = {}
+        found: dict[str, Inspection | None] = {}
         for node in self._nodes.values():
             chosen = verdicts.choose_image(knowledge, node)
             if chosen.image is None or chosen.finding.state is State.UNMET or chosen.image.digest in found:
                 continue
             async with self._places:
-                learned = await learn(image, _Asked(node), self._access)
-            found |= {one.digest: one.inspection for one in learned.images if one.inspection is not None}
+                found[chosen.image.digest] = await inspect_image(target, chosen.image, self._access)
         return found
 
 

@@ -11,7 +11,7 @@ from nodeworthy import verdicts
 from nodeworthy.diagnosis.instructions import Instruction, recognize
 from nodeworthy.diagnosis.kernel_log import Crash
 from nodeworthy.errors import NodeworthyError
-from nodeworthy.images import ImageKnowledge
+from nodeworthy.images import ImageKnowledge, with_inspections
 from nodeworthy.platforms import Platform
 from nodeworthy.requirements import Inspection
 from nodeworthy.verdicts import NodeFacts, Verdict
@@ -21,8 +21,7 @@ from nodeworthy_cli.diagnose.stops import Stops, bytes_of, decode, recognize_sto
 from nodeworthy_cli.inspect.progress import progress_bar
 from nodeworthy_resolver import oci
 from nodeworthy_resolver.inspection.elf import Elf
-from nodeworthy_resolver.inspection.inspecting import make_subject
-from nodeworthy_resolver.inspection.opening import inspect_opened, open_target
+from nodeworthy_resolver.inspection.opening import examine_opened, open_target
 from nodeworthy_resolver.inspection.sources import OpenedImage, ReadingOptions
 from nodeworthy_resolver.inspection.targets import RootFolder, SingleFile, parse_target
 from nodeworthy_resolver.oci.access import RegistryAccess
@@ -86,31 +85,30 @@ async def _look(subject: ImageSubject, node: NodeFacts | None, access: RegistryA
 
 def _choose(knowledge: ImageKnowledge, node: NodeFacts | None, offered: Sequence[Platform]) -> Platform | None:
     if node is not None:
-        chosen = verdicts.read_claims(knowledge, node).choice.image
+        chosen = verdicts.choose_image(knowledge, node).image
         if chosen is not None:
             return chosen.platform
     return offered[0] if offered else None
 
 
 def _judge(knowledge: ImageKnowledge, node: NodeFacts, inspection: Inspection | None) -> Verdict | None:
-    claims = verdicts.read_claims(knowledge, node)
-    if inspection is not None and claims.choice.image is not None:
-        image = msgspec.structs.replace(claims.choice.image, inspection=inspection)
-        claims = claims._replace(choice=claims.choice._replace(image=image))
+    chosen = verdicts.choose_image(knowledge, node).image
+    if inspection is not None and chosen is not None:
+        knowledge = with_inspections(knowledge, {chosen.digest: inspection})
     try:
-        return verdicts.judge_claims(knowledge, node, claims, verdicts.Wishes())
+        return verdicts.judge(knowledge, node)
     except NodeworthyError:
         return None  # no compatibility set is left: what is declared tells nothing of this failure
 
 
 def _inspect(opened: OpenedImage, found: ImageFindings, stops: Stops) -> ImageFindings:
-    inspection = inspect_opened(opened)
+    inspection, subject = examine_opened(opened)
     platform = found.platform or opened.config.platform
     found = replace(found, inspection=inspection, platform=platform)
     crash = next((one for one in stops.events if isinstance(one, Crash) and one.file), None)
     if stops.core is None and crash is None and (not stops.nearby or bytes_of(stops)[0]):
         return replace(found, instruction=recognize_stop(stops, inspection.machine))
-    elves = make_subject(opened.tree, opened.config)[0].elves
+    elves = subject.elves
     site = find_core_site(opened.tree, elves, stops.core) if stops.core is not None else None
     if site is None and crash is not None:
         site = find_crash_site(opened.tree, elves, crash)

@@ -13,9 +13,8 @@ from nodeworthy.requirements import Inspection
 from nodeworthy_cli.checking import hint_at_disk
 from nodeworthy_cli.inspect.extraction import extract
 from nodeworthy_cli.inspect.progress import progress_bar
-from nodeworthy_resolver.inspection.inspecting import make_subject
 from nodeworthy_resolver.inspection.limits import DEFAULT_LIMITS, InspectingLimits
-from nodeworthy_resolver.inspection.opening import inspect_opened, open_target
+from nodeworthy_resolver.inspection.opening import examine_opened, open_target
 from nodeworthy_resolver.inspection.sources import OpenedImage, ReadingOptions
 from nodeworthy_resolver.inspection.targets import Target
 from nodeworthy_resolver.oci import RegistryAccess
@@ -52,14 +51,14 @@ async def look(target: Target, job: Job) -> Report:
     try:
         async with AsyncExitStack() as stack:
             opened = await _open(target, job, stack)
-            inspection = inspect_opened(opened, job.limits)
+            inspection, subject = examine_opened(opened, job.limits)
             if job.folder is not None:
-                subject, _ = make_subject(opened.tree, opened.config, job.limits)
                 extract(opened.tree, subject.start, subject.elves, job.folder)
             platform = opened.config.platform
             return Report(str(target), opened.digest, str(platform) if platform else "", inspection)
     except errors.NodeworthyError as error:
-        raise hint_at_disk(str(target), error) from error
+        hint_at_disk(str(target), error)
+        raise
 
 
 async def _open(target: Target, job: Job, stack: AsyncExitStack) -> OpenedImage:

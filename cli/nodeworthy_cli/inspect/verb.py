@@ -8,7 +8,6 @@ import click
 import msgspec
 
 from nodeworthy import errors, platforms
-from nodeworthy.requirements import Sureness
 from nodeworthy_cli import exits
 from nodeworthy_cli.inspect.difference import compare, print_difference
 from nodeworthy_cli.inspect.looking import Job, Report, look
@@ -154,5 +153,4 @@ def _without_libraries(report: Report) -> Report:
 
 
 def _code(report: Report) -> int:
-    is_broken = any(defect.sureness is Sureness.CERTAIN for defect in report.inspection.defects)
-    return exits.NO if is_broken else exits.YES
+    return exits.NO if report.inspection.is_broken else exits.YES

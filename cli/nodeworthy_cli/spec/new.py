@@ -7,7 +7,7 @@ import click
 
 from nodeworthy import platforms
 from nodeworthy.errors import UsageError
-from nodeworthy.requirements import Inspection, Sureness
+from nodeworthy.requirements import Inspection
 from nodeworthy_cli import exits
 from nodeworthy_cli.registry_login import login_options, with_login
 from nodeworthy_cli.registry_options import make_access, registry_options
@@ -98,8 +98,7 @@ def command(  # noqa: PLR0913 # one parameter for each option
     from nodeworthy.requirements.drafting import draft_specification
 
     _write(file, draft_specification(found, name), force=force)
-    is_broken = any(defect.sureness is Sureness.CERTAIN for defect in found.defects)
-    ctx.exit(exits.NO if is_broken else exits.YES)
+    ctx.exit(exits.NO if found.is_broken else exits.YES)
 
 
 def _refuse_platform(platform: str | None) -> None:

@@ -12,7 +12,8 @@ async def handle_resolve(
 ) -> ResolveReply:
     """What an image is made of, declares and holds. A failure is told to the asker, and the next request is served."""
     with metrics.seconds.labels("resolve").time():
-        return await inspections.complete(await lookups.answer(parse_question(request)), request)
+        question = parse_question(request)
+        return await inspections.complete(await lookups.answer(question), question.platforms or (), request.inspect)
 
 
 async def handle_attach(request: AttachRequest, *, attachments: Attachments, metrics: Metrics) -> AttachReply:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from nodeworthy import platforms as platform_names
+from nodeworthy import platforms
 from nodeworthy.bus.images import InspectionRecord
-from nodeworthy.bus.requests import Inspect, ResolveReply, ResolveRequest
+from nodeworthy.bus.requests import Inspect, ResolveReply
 from nodeworthy.errors import BusBusyError, InspectionError, NodeworthyError, RegistryError
-from nodeworthy.images import ImageKnowledge, PlatformImage
+from nodeworthy.images import ImageKnowledge, PlatformImage, with_inspections
 from nodeworthy.platforms import Platform
 from nodeworthy.processes import EventLog
-from nodeworthy.requirements import Inspection, Unexplored
+from nodeworthy.requirements import Inspection, uninspected
 from nodeworthy_resolver import disclosure
 from nodeworthy_resolver.cache import ImageCache
 from nodeworthy_resolver.flights import Flights
@@ -66,15 +66,19 @@ class Inspections:
         self._clock = clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
-    async def complete(self, reply: ResolveReply, request: ResolveRequest) -> ResolveReply:
-        """The answer with what is known of its images' files, as the request asks for."""
-        wish = self._wish(request.inspect)
-        wanted = tuple(platform_names.parse(name) for name in request.platforms)
+    async def complete(self, reply: ResolveReply, wanted: Sequence[Platform], inspect: Inspect) -> ResolveReply:
+        """The answer with what is known of the files of images for these platforms, or of all, as ``inspect`` wishes."""
+        wish = self._wish(inspect)
         knowledge = reply.knowledge
-        images = [await self._complete(one, knowledge, wanted, wish) for one in knowledge.images]
-        if images == list(knowledge.images):
+        found = {
+            image.digest: inspection
+            for image in knowledge.images
+            if image.kind is None and image.digest and _is_wanted(image, wanted)
+            if (inspection := await self._learn(image, knowledge, wish)) is not None
+        }
+        if not found:
             return reply
-        completed = msgspec.structs.replace(knowledge, images=tuple(images))
+        completed = with_inspections(knowledge, found)
         return disclosure.fit(msgspec.structs.replace(reply, knowledge=completed), self._reply_bytes)
 
     def _wish(self, asked: Inspect) -> Inspect:
@@ -84,15 +88,11 @@ class Inspections:
             return Inspect.START
         return asked
 
-    async def _complete(
-        self, image: PlatformImage, knowledge: ImageKnowledge, wanted: Sequence[Platform], wish: Inspect
-    ) -> PlatformImage:
-        if image.kind is not None or not image.digest or not _is_wanted(image, wanted):
-            return image
+    async def _learn(self, image: PlatformImage, knowledge: ImageKnowledge, wish: Inspect) -> Inspection | None:
         found = await self._find(image.digest)
         if found is None and wish is not Inspect.KNOWN:
             found = await self._begin(image, knowledge, wish)
-        return msgspec.structs.replace(image, inspection=found) if found else image
+        return found
 
     async def _find(self, digest: str) -> Inspection | None:
         known = self._known.get(digest)
@@ -115,8 +115,7 @@ class Inspections:
                 return None
             return await self._flights.join(image.digest, lambda: self._inspect(pinned, image.digest), name=name)
         except (InspectionError, RegistryError) as error:
-            why = f"{error.what}: {error.why}" if error.why else error.what
-            return Inspection(self._engine, unexplored=(Unexplored("the files of the image", why),))
+            return uninspected(error, self._engine)
         except BusBusyError as error:
             if wish is Inspect.WAIT:
                 raise BusBusyError(error.what, why=error.why, todo="ask again in a minute") from error
@@ -152,4 +151,4 @@ def _is_wanted(image: PlatformImage, wanted: Sequence[Platform]) -> bool:
     """Whether a node of one of these platforms would take it; of none named, every one is."""
     if not wanted or image.platform is None:
         return True
-    return any(platform_names.preference(one, image.platform) is not None for one in wanted)
+    return any(platforms.preference(one, image.platform) is not None for one in wanted)

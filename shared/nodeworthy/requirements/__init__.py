@@ -6,6 +6,7 @@ writing a condition in the rule language. Does not belong here: reading images (
 
 from nodeworthy.requirements.grades import Effect, Layer, Sureness
 from nodeworthy.requirements.records import (
+    OTHER_MACHINE,
     Defect,
     Evidence,
     Information,
@@ -14,9 +15,11 @@ from nodeworthy.requirements.records import (
     Requirement,
     Software,
     Unexplored,
+    uninspected,
 )
 
 __all__ = [
+    "OTHER_MACHINE",
     "Defect",
     "Effect",
     "Evidence",
@@ -28,4 +31,5 @@ __all__ = [
     "Software",
     "Sureness",
     "Unexplored",
+    "uninspected",
 ]

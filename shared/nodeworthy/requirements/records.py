@@ -56,6 +56,10 @@ class Defect(msgspec.Struct, frozen=True, omit_defaults=True):
     remedy: str = ""
 
 
+OTHER_MACHINE = "content-platform-mismatch"
+"""The code of the defect that what starts is for another machine than the image's config says."""
+
+
 class Information(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is good to know and asks nothing of a node, as ``uses AVX2 if present``."""
 
@@ -117,3 +121,13 @@ class Inspection(msgspec.Struct, frozen=True, omit_defaults=True):
     software: tuple[Software, ...] = ()
     libraries: tuple[Library, ...] = ()
     """Left out on the bus: an image has thousands."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the image fails on every node."""
+        return any(defect.sureness is Sureness.CERTAIN for defect in self.defects)
+
+
+def uninspected(error: Exception, engine: int = 0) -> Inspection:
+    """The inspection of an image whose files could not be looked at: nothing is known of them, and why."""
+    return Inspection(engine, unexplored=(Unexplored("the files of the image", str(error)),))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nodeworthy import rules
-from nodeworthy.requirements import Defect, Inspection, Layer, Requirement, Sureness
+from nodeworthy.requirements import OTHER_MACHINE, Defect, Inspection, Layer, Requirement, Sureness
 from nodeworthy.verdicts.declared import state_of
 from nodeworthy.verdicts.records import Answer, Finding, Origin, State
 
@@ -63,10 +63,6 @@ def refusal(result: InspectedResult, *, is_emulated: bool = False) -> tuple[Answ
         if one.sureness is Sureness.CERTAIN and not (is_emulated and one.layer is Layer.INSTRUCTION_SET):
             return Answer.INCOMPATIBLE, _told(one, result, number)
     return None
-
-
-OTHER_MACHINE = "content-platform-mismatch"
-"""The code of the defect that what starts is for another machine than the image's config says."""
 
 
 def doubt(result: InspectedResult) -> str:

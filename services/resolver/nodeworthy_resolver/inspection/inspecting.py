@@ -44,6 +44,13 @@ def inspect_tree(
 ) -> Inspection:
     """What the files of an image say; everything that could not be looked at is named in the result."""
     subject, unread = make_subject(tree, config, limits, clock=clock)
+    return inspect_subject(subject, unread, readings)
+
+
+def inspect_subject(
+    subject: Subject, unread: Iterable[Unexplored], readings: Iterable[tuple[str, Reading]] = READINGS
+) -> Inspection:
+    """As :func:`inspect_tree`, of what :func:`make_subject` prepared."""
     start = subject.start
     outcomes = [_ask(name, reading, subject) for name, reading in readings]
     first = next((subject.elves[one.path] for one in start.loaded if one.path in subject.elves), None)

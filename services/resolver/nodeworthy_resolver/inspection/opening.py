@@ -8,10 +8,11 @@ import msgspec
 
 from nodeworthy.platforms import Platform
 from nodeworthy.requirements import Inspection
-from nodeworthy_resolver.inspection.inspecting import inspect_tree
+from nodeworthy_resolver.inspection.inspecting import inspect_subject, make_subject
 from nodeworthy_resolver.inspection.legible import make_legible
 from nodeworthy_resolver.inspection.limits import DEFAULT_LIMITS, InspectingLimits
 from nodeworthy_resolver.inspection.sources import OpenedImage, ReadingOptions, open_file, open_folder, open_image
+from nodeworthy_resolver.inspection.subject import Subject
 from nodeworthy_resolver.inspection.targets import RootFolder, SingleFile, Target
 from nodeworthy_resolver.inspection.tree import Kind, Tree, find_file
 from nodeworthy_resolver.oci import RegistryAccess
@@ -40,13 +41,17 @@ async def open_target(
         yield _with_entrypoint(found, entrypoint)
 
 
-def inspect_opened(
-    opened: OpenedImage,
-    limits: InspectingLimits = DEFAULT_LIMITS,
-) -> Inspection:
+def inspect_opened(opened: OpenedImage, limits: InspectingLimits = DEFAULT_LIMITS) -> Inspection:
     """What the files of an opened image say; takes up to minutes of a processor."""
-    found = inspect_tree(opened.tree, opened.config, limits)
-    return make_legible(msgspec.structs.replace(found, unexplored=(*opened.unexplored(), *found.unexplored)))
+    return examine_opened(opened, limits)[0]
+
+
+def examine_opened(opened: OpenedImage, limits: InspectingLimits = DEFAULT_LIMITS) -> tuple[Inspection, Subject]:
+    """As :func:`inspect_opened`, with what was prepared for it: its ELF files, and what runs."""
+    subject, unread = make_subject(opened.tree, opened.config, limits)
+    found = inspect_subject(subject, unread)
+    whole = msgspec.structs.replace(found, unexplored=(*opened.unexplored(), *found.unexplored))
+    return make_legible(whole), subject
 
 
 def _with_entrypoint(opened: OpenedImage, entrypoint: tuple[str, ...]) -> OpenedImage:

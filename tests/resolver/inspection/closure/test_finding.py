@@ -67,9 +67,9 @@ def test_entrypoint_and_command_are_one_command_line() -> None:
 
 
 def test_names_are_looked_for_in_path_and_paths_in_the_working_folder() -> None:
-    files: Files = {"/opt/bin/app": STATIC, "/work/run": STATIC}
+    files: Files = {"/opt/bin/app": STATIC, "/srv/run": STATIC}
     assert started(files, "app", environment={"PATH": "/usr/bin:/opt/bin"}).chain == ("/opt/bin/app",)
-    assert started(files, "./run", folder="/work").chain == ("/work/run",)
+    assert started(files, "./run", folder="/srv").chain == ("/srv/run",)
     assert codes(started(files, "app")) == [("program-missing", Sureness.CERTAIN)]
 
 
@@ -296,9 +296,9 @@ def test_drivers_libraries_come_from_the_node_and_leave_the_question_open() -> N
         ({"rpath": "/nowhere:/opt/lib"}, {}, "/opt/lib"),
         ({"runpath": "/opt/$LIB"}, {}, "/opt/lib64"),
         ({}, {"LD_LIBRARY_PATH": "/x:/opt/lib"}, "/opt/lib"),
-        ({}, {"LD_LIBRARY_PATH": ":/x"}, "/work"),
-        ({"rpath": "lib"}, {}, "/work/lib"),
-        ({"needed": ("lib/libfoo.so.1",)}, {}, "/work/lib"),
+        ({}, {"LD_LIBRARY_PATH": ":/x"}, "/srv"),
+        ({"rpath": "lib"}, {}, "/srv/lib"),
+        ({"needed": ("lib/libfoo.so.1",)}, {}, "/srv/lib"),
         ({}, {}, "/usr/lib/x86_64-linux-gnu"),
     ],
 )
@@ -307,7 +307,7 @@ def test_libraries_are_looked_for_where_glibc_looks(
 ) -> None:
     program = app(**{"needed": ("libfoo.so.1",), **said})
     files = {**GLIBC, "/opt/bin/app": program, f"{place}/libfoo.so.1": Made().bytes()}
-    start = started(files, "/opt/bin/app", environment=environment, folder="/work")
+    start = started(files, "/opt/bin/app", environment=environment, folder="/srv")
     assert start.defects == ()
     assert start.sureness(f"{place}/libfoo.so.1") is Sureness.CERTAIN
 

@@ -11,7 +11,7 @@ from posixpath import basename
 
 import msgspec
 
-from nodeworthy.requirements import Defect, Effect, Evidence, Layer, Requirement, Sureness, Unexplored
+from nodeworthy.requirements import OTHER_MACHINE, Defect, Effect, Evidence, Layer, Requirement, Sureness, Unexplored
 from nodeworthy.requirements.conditions import has_instance, has_value
 from nodeworthy.rules import Operator, Term
 from nodeworthy_resolver.inspection.closure.records import Loaded, Role
@@ -198,7 +198,7 @@ def _world(loaded: Loaded, elf: Elf) -> Iterator[Requirement]:
 def _mismatch(platform: str, loaded: Loaded, elf: Elf) -> Defect:
     name = machine_name(elf.machine, elf.architecture)
     return Defect(
-        code="content-platform-mismatch",
+        code=OTHER_MACHINE,
         text=f"the image says it is for {platform}, but {loaded.path}, which it starts, is for {name}",
         effect=Effect.DOES_NOT_START,
         sureness=loaded.sureness,
