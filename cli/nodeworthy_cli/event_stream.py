@@ -43,29 +43,26 @@ async def follow_events(
         BusDeniedError: this user may not read it.
         BusError: the connection was closed for good.
     """
-    wake, reconnected = asyncio.Event(), asyncio.Event()
+    wake = asyncio.Event()
+    reader = _Reader(store, subjects)
 
     async def hear(_message: Msg) -> None:
         wake.set()
 
     def listen(state: ConnectionState) -> None:
+        reader.is_doubtful = True
         if state is not ConnectionState.DISCONNECTED:
-            reconnected.set()
             wake.set()
 
     connection = store.connection
     async with connection.subscribed(subjects, hear):
         with connection.listening(listen):
-            cursor = await _last_sequence(store, subjects)
+            await reader.start()
             on_start()
             waits: list[float] = []
             while not connection.closed.is_set():
                 try:
-                    if reconnected.is_set():
-                        reconnected.clear()
-                        cursor = await _cursor_now(store, subjects, cursor)
-                    async for stored in _read_on(store, subjects, cursor):
-                        cursor = stored.revision
+                    async for stored in reader.read_on():
                         yield stored
                 except BusUnreachableError as error:
                     _LOG.warning("cli.events_unread", error=str(error))
@@ -75,30 +72,62 @@ async def follow_events(
                     await asyncio.sleep(waits.pop(0))
                 elif await _wait(wake):
                     waits = [*STORING_SECONDS]
+                else:
+                    reader.is_doubtful = True
     raise BusError("the bus closed the connection for good")
 
 
-async def _read_on(store: Store, subjects: str, cursor: int) -> AsyncIterator[Stored]:
-    is_last = False
-    while not is_last:
-        page = await store.read(store.names.events_stream, subjects, cursor)
-        is_last = page.is_last
-        for stored in page.messages:
-            cursor = stored.revision
-            yield stored
+class _Reader:
+    """Reads a stream on from the message that was read last, and one that was made anew from its start."""
 
+    def __init__(self, store: Store, subjects: str) -> None:
+        self._store = store
+        self._subjects = subjects
+        self._last: Stored | None = None
+        self.is_doubtful = False
+        """Whether another stream may be in place of the one that was read."""
 
-async def _cursor_now(store: Store, subjects: str, cursor: int) -> int:
-    """Where to read on after a reconnect: a stream that ends before the cursor is a new one, and read from its start."""
-    return cursor if await _last_sequence(store, subjects) >= cursor else 0
+    async def start(self) -> None:
+        """Begin after what there is now."""
+        self._last = await self._get({"last_by_subj": self._subjects})
 
+    async def read_on(self) -> AsyncIterator[Stored]:
+        """What came since; ends early where a reconnect puts it in doubt."""
+        if self.is_doubtful:
+            await self._check()
+        is_last = False
+        while not is_last:
+            cursor = self._last.revision if self._last else 0
+            page = await self._store.read(self._store.names.events_stream, self._subjects, cursor)
+            is_last = page.is_last
+            for stored in page.messages:
+                if self.is_doubtful:
+                    return  # asked before a reconnect and answered after it, maybe by another stream
+                self._last = stored
+                yield stored
 
-async def _last_sequence(store: Store, subjects: str) -> int:
-    query = msgspec.json.encode({"last_by_subj": subjects})
-    message = await store.connection.request(f"$JS.API.DIRECT.GET.{store.names.events_stream}", query)
-    if (message.headers or {}).get("Status") == "404":
-        return 0
-    return read_stored(message).revision
+    async def _check(self) -> None:
+        self.is_doubtful = False
+        try:
+            if self._last is not None and not await self._is_held(self._last):
+                self._last = None
+        except BusUnreachableError:
+            self.is_doubtful = True
+            raise
+
+    async def _is_held(self, last: Stored) -> bool:
+        """Whether this is still the stream that ``last`` was read from: one made anew counts from 1 again."""
+        found = await self._get({"seq": last.revision})
+        if found is not None:
+            return found.time == last.time
+        # Too old to be kept, or never there: a stream that ends before it is another one.
+        newest = await self._get({"last_by_subj": self._subjects})
+        return newest is not None and newest.revision > last.revision
+
+    async def _get(self, query: dict[str, str | int]) -> Stored | None:
+        subject = f"$JS.API.DIRECT.GET.{self._store.names.events_stream}"
+        message = await self._store.connection.request(subject, msgspec.json.encode(query))
+        return None if (message.headers or {}).get("Status") == "404" else read_stored(message)
 
 
 async def _wait(wake: asyncio.Event) -> bool:

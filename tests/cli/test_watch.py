@@ -1,7 +1,9 @@
 import asyncio
+import contextlib
 import itertools
 import json
 import re
+import signal
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,8 @@ from nodeworthy_cli.watch import write_json, write_line
 
 if TYPE_CHECKING:
     from tests.cli.conftest import FactsBus, ReadUntil, StartVerb, Verb
+
+    from nodeworthy.bus.snapshots import SnapshotPublisher
 
 SUBJECT = NodeSubject(Topic.EVENTS, "node-1", "local.feature")
 PRESENT = SetState.PRESENT
@@ -117,6 +121,17 @@ async def test_that_events_cannot_be_read_is_said_of_a_bounded_number_of_subject
     assert "further subjects" in said[-1]
 
 
+async def publish_anew(bus: "FactsBus", publisher: "SnapshotPublisher") -> None:
+    """Make the streams and publish a change, however often it takes while the bus starts."""
+    async with asyncio.timeout(60):
+        for number in itertools.count(100):
+            # Another value at each try: one whose answer was lost may be stored, and would be no change.
+            with contextlib.suppress(BusUnreachableError):
+                await bus.make_streams()
+                await publisher.publish(facts(n=str(number)))
+                return
+
+
 @pytest.mark.parametrize("is_wiped", [False, True])
 async def test_a_bus_that_restarts_loses_no_event_of_after(
     facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil", is_wiped: bool
@@ -130,17 +145,45 @@ async def test_a_bus_that_restarts_loses_no_event_of_after(
     if is_wiped:
         facts_bus.server.wipe()
     facts_bus.server.start()
-    async with asyncio.timeout(60):
-        for number in itertools.count(3):
-            # Another value at each try: one whose answer was lost may be stored, and would be no change.
-            try:
-                await facts_bus.make_streams()
-                await publisher.publish(facts(n=str(number)))
-                break
-            except BusUnreachableError:
-                continue
+    await publish_anew(facts_bus, publisher)
     line = (await lines(process, 1))[0]
     assert re.search(r"n=([0-9]+) -> ([0-9]+)", line), line
+
+
+async def test_streams_that_are_made_after_the_bus_is_back_are_read(
+    facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
+) -> None:
+    publisher = facts_bus.publisher("node-1")
+    for number in range(3):
+        await publisher.publish(facts(n=str(number)))
+    process = start_verb("watch", "--count", "1", *facts_bus.options)
+    read_until(process, "watching")
+    facts_bus.server.kill()
+    facts_bus.server.wipe()
+    facts_bus.server.start()
+    read_until(process, "events_unread")
+    await publish_anew(facts_bus, publisher)
+    assert re.search(r"n=([0-9]+) -> ([0-9]+)", (await lines(process, 1))[0])
+
+
+async def test_a_new_stream_that_is_as_long_as_the_old_one_is_read_from_its_start(
+    facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
+) -> None:
+    publisher = facts_bus.publisher("node-1")
+    for number in range(3):
+        await publisher.publish(facts(n=str(number)))
+    process = start_verb("watch", "--count", "6", *facts_bus.options)
+    read_until(process, "watching")
+    process.send_signal(signal.SIGSTOP)
+    facts_bus.server.kill()
+    facts_bus.server.wipe()
+    facts_bus.server.start()
+    await publish_anew(facts_bus, publisher)
+    for number in range(5):
+        await publisher.publish(facts(n=str(number)))
+    process.send_signal(signal.SIGCONT)
+    found = await lines(process, 6)
+    assert [line.rpartition(" ")[2] for line in found[1:]] == ["0", "1", "2", "3", "4"]
 
 
 async def test_a_cluster_that_this_user_may_not_read_is_an_error(facts_bus: "FactsBus", verb: "Verb") -> None:

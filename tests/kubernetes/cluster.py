@@ -242,6 +242,10 @@ class Cluster:
         """Every request answered (a watch: begun) since the mark, by whoever, but not the one that looks."""
         return parse_audit_log(self._read_audit_log(mark).decode().splitlines()[:-1])
 
+    def read_writes(self, mark: int) -> list[AuditedRequest]:
+        """What was written since the mark; what Kubernetes' own controllers still clear up is not counted."""
+        return [request for request in self.read_requests(mark) if request.is_write and not request.is_of_kubernetes]
+
     @property
     def _audit_log(self) -> Path:
         return self.folder / command_lines.AUDIT_LOG

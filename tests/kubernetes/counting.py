@@ -41,6 +41,12 @@ class AuditedRequest:
     def is_write(self) -> bool:
         return self.verb in WRITES and bool(self.resource)
 
+    @property
+    def is_of_kubernetes(self) -> bool:
+        """Whether a part of Kubernetes itself asked; its controllers have service accounts of their own."""
+        of_account, _, account = self.user.partition("system:serviceaccount:")
+        return account.startswith("kube-system:") if account else of_account.startswith("system:")
+
 
 class RequestKind(NamedTuple):
     """What the metric ``apiserver_request_total`` tells requests apart by; it does not know the user."""

@@ -5,6 +5,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -206,8 +207,18 @@ def test_only_what_changes_something_is_a_write(cluster: Cluster) -> None:
     apply_label(cluster.admin, "written", "true")
     cluster.admin.must("PATCH", f"{NODES}/written/status", {"status": {"capacity": {"v.com/x": "1"}}}, content=MERGE)
     cluster.admin.must("GET", f"{NODES}/written")
-    writes = [request for request in cluster.read_requests(mark) if request.is_write and request.user == "admin"]
-    assert [request.resource for request in writes] == ["nodes", "nodes/status"]
+    assert [request.resource for request in cluster.read_writes(mark)] == ["nodes", "nodes/status"]
+
+
+def test_what_a_controller_clears_up_is_not_a_write_of_ours(controller_manager: Cluster) -> None:
+    admin = controller_manager.admin
+    controller_manager.create_namespace("cleared")
+    mark = controller_manager.mark_requests()
+    admin.must("DELETE", "/api/v1/namespaces/cleared")
+    deadline = time.monotonic() + 60
+    while "deletecollection" not in {request.verb for request in controller_manager.read_requests(mark)}:
+        assert time.monotonic() < deadline, "no controller clears the namespace up"
+    assert [request.resource for request in controller_manager.read_writes(mark)] == ["namespaces"]
 
 
 def test_the_totals_tell_a_server_side_apply_from_other_patches(cluster: Cluster) -> None:

@@ -230,7 +230,7 @@ def test_a_dry_run_writes_nothing_and_only_chosen_nodes_are_taken(
         nfd.label(name, {"x.org/a": "1"})
     mark = cluster.mark_requests()
     assert [one["node"] for one in adopt(verb, cluster, "--dry-run")] == ["n1", "n2", "n3"]
-    assert not [one for one in cluster.read_requests(mark) if one.is_write]
+    assert not cluster.read_writes(mark)
     assert [one["node"] for one in adopt(verb, cluster, "n2")] == ["n2"]
     assert [one["node"] for one in adopt(verb, cluster, "--selector", "pool in (n2, n3)")] == ["n3"]
     assert [one["node"] for one in adopt(verb, cluster, "--dry-run")] == ["n1"]

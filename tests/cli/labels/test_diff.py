@@ -40,7 +40,7 @@ def test_it_tells_what_an_nfd_cluster_would_get_and_writes_nothing(
     objects.feature("default", "n1", "n1", attributes=FACTS | {"cpu.model": {"id": "85"}}, labels={"v.org/x": "y"})
     mark = cluster.mark_requests()
     found = diff(verb, cluster, code=1)
-    assert not [one for one in cluster.read_requests(mark) if one.is_write]
+    assert not cluster.read_writes(mark)
     of_n1 = {(one.get("kind", "label"), one["label"]): one["after"] for one in found["changes"] if one["node"] == "n1"}
     wanted = {
         ("label", "x.org/a"): "1",

@@ -74,7 +74,7 @@ async def test_a_node_ends_as_the_oracle_says(case: dict[str, Any], one: OneTarg
     assert result(before, one.object(name), wanted) == case["expected"]
     mark = one.cluster.mark_requests()
     await settle(one, name, wanted)
-    assert not [request for request in one.cluster.read_requests(mark) if request.is_write]
+    assert not one.cluster.read_writes(mark)
 
 
 @pytest.mark.parametrize("name", ADOPTED)

@@ -20,7 +20,7 @@ A, B = "x.org/a", "x.org/b"
 
 
 def writes(one: OneTarget, mark: int) -> list[str]:
-    return [request.resource for request in one.cluster.read_requests(mark) if request.is_write]
+    return [request.resource for request in one.cluster.read_writes(mark)]
 
 
 def states(memory: LabelMemory) -> dict[str, str]:

@@ -103,7 +103,7 @@ class Whole:
 
     def writes(self, mark: int) -> list["AuditedRequest"]:
         """What labelers wrote since the mark."""
-        return [one for one in self.cluster.read_requests(mark) if one.is_write and one.user_agent == "nodeworthy"]
+        return [one for one in self.cluster.read_writes(mark) if one.user_agent == "nodeworthy"]
 
     async def event_on(self, name: str) -> "Object":
         """Wait until there is an Event on a Node."""
