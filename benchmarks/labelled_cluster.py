@@ -230,7 +230,7 @@ class LabelledCluster:
         async def apply(name: str) -> None:
             metadata = {"name": name, **({"labels": labels} if labels else {})}
             body = msgspec.json.encode({"apiVersion": NODES.api_version, "kind": NODES.kind, "metadata": metadata})
-            await self._client.request(requests.apply(NODES, name, body, manager="bare"))
+            await self._client.request(requests.apply(NODES, name, body, manager="bare", is_known=True))
 
         return await self._measure(lambda names: in_parallel(names, apply))
 

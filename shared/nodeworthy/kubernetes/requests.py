@@ -122,13 +122,18 @@ def apply(
     subresource: str = "",
     is_forced: bool = False,
     is_dry: bool = False,
+    is_known: bool = False,
 ) -> Request:
     """Server-side apply: ``body`` is all that ``manager`` wants to own of the object, with apiVersion, kind and name.
 
     What it owned and no longer names is removed. Where the object is not there it is made, unless ``metadata.uid`` is given.
-    Fields that others own are a conflict, unless ``is_forced``.
+    Fields that others own are a conflict, unless ``is_forced``. With ``is_known`` the server does not look for fields that
+    it does not know or that stand twice, to warn of them, for which it would read the body once more, as YAML
+    (https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level).
     """
     query = {"fieldManager": manager, "force": "true" if is_forced else "false"} | _dry(is_dry=is_dry)
+    if is_known:
+        query["fieldValidation"] = "Ignore"
     what = f"{resource.describe(name, namespace)} cannot be written"
     path = resource.path(name, namespace=namespace, subresource=subresource)
     return Request("PATCH", path, what, query=query, body=body, content_type=Patch.APPLY, accept=METADATA)

@@ -95,6 +95,7 @@ class Application(NamedTuple):
             subresource="status" if is_status else "",
             is_forced=is_status and self._takes_back(values[RejectedKind.EXTENDED_RESOURCE]),
             is_dry=is_dry,
+            is_known=True,  # a seventh less of the API server's processor time
         )
 
     def _has(self, output: Output) -> bool:
