@@ -129,8 +129,7 @@ async def _measure_all(bench: LabelledCluster) -> None:
     floors = [await bench.measure_floor()]
     stopped = bench.read_usage()
     async with bench.labeler():
-        await bench.labels.wait(lambda found: len(found) >= OTHER_LABELS + LABELS)
-        labelled = bench.read_usage()
+        labelled = bench.read_usage(await bench.labels.wait(lambda found: len(found) >= OTHER_LABELS + LABELS))
         _tell(f"process start to all labelled ({LABELS} each)", stopped, labelled)
         await asyncio.sleep(QUIET_SECONDS)
         rule = await _measure_rules(bench, EVERYWHERE, bench.names, floors)
@@ -163,9 +162,9 @@ async def _measure_rules(bench: LabelledCluster, feature: str, nodes: Sequence[s
 async def _measure_rule(bench: LabelledCluster, name: str, feature: str, nodes: Sequence[str]) -> float:
     before = bench.read_usage()
     await bench.put_rule(name, "1", feature)
-    seconds = await bench.labels.wait(lambda labels: PREFIX + name in labels, nodes) - before.wall
-    _tell(f"a new rule that matches {len(nodes):,}", before, bench.read_usage())
-    return seconds
+    after = bench.read_usage(await bench.labels.wait(lambda labels: PREFIX + name in labels, nodes))
+    _tell(f"a new rule that matches {len(nodes):,}", before, after)
+    return after.wall - before.wall
 
 
 async def _measure_idle(bench: LabelledCluster) -> None:

@@ -230,7 +230,7 @@ class LabelledCluster:
         async def apply(name: str) -> None:
             metadata = {"name": name, **({"labels": labels} if labels else {})}
             body = msgspec.json.encode({"apiVersion": NODES.api_version, "kind": NODES.kind, "metadata": metadata})
-            await self._client.request(requests.apply(NODES, name, body, manager="bare", is_known=True))
+            await self._client.request(requests.apply(NODES, name, body, manager="bare").without_field_validation())
 
         return await self._measure(lambda names: in_parallel(names, apply))
 
@@ -241,12 +241,13 @@ class LabelledCluster:
         wall, server = time.perf_counter() - start, _cpu_seconds(self.cluster.api_server.pid) - server
         return Floor(server / len(names), wall / len(names))
 
-    def read_usage(self) -> Usage:
-        """What was used until now."""
+    def read_usage(self, at: float | None = None) -> Usage:
+        """What was used until now; reading it takes some hundredths of a second, so ``at`` is when that was, if known."""
         labeler = _cpu_seconds(self.pid) if self.pid else 0.0
         counted = self.cluster.count_requests()
         stored = self.cluster.read_store_bytes()
-        return Usage(time.perf_counter(), _cpu_seconds(self.cluster.api_server.pid), labeler, counted, stored)
+        wall = time.perf_counter() if at is None else at
+        return Usage(wall, _cpu_seconds(self.cluster.api_server.pid), labeler, counted, stored)
 
     @contextlib.asynccontextmanager
     async def labeler(self) -> AsyncIterator[None]:

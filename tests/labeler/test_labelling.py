@@ -247,6 +247,18 @@ async def test_nothing_is_written_before_all_inputs_were_read(
         await eventually(is_there)
 
 
+async def test_what_few_nodes_should_have_comes_first(
+    world: World, working: Working, facts: "MakeFacts", eventually: "Eventually"
+) -> None:
+    world.beat()
+    world.say([f"n{number}" for number in range(8)], facts({"a": "1"}))
+    world.say(["n3", "n6"], facts({"a": "2"}), revision=2)
+    world.say(["n5"], facts({"a": "3"}), revision=2)
+    async with working():
+        await eventually(world.is_done)
+    assert list(world.target.labels) == ["n5", "n3", "n6", "n0", "n1", "n2", "n4", "n7"]
+
+
 async def test_nodes_of_others_are_passed_over(
     world: World, working: Working, facts: "MakeFacts", eventually: "Eventually"
 ) -> None:

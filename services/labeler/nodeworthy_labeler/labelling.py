@@ -6,6 +6,7 @@ comes before those that are gone over because of a rule or an owner.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
@@ -124,7 +125,8 @@ class Labelling:
             wanted = self._want([node for node in nodes if node in self._table.fleet], rules)
             plans = Plans(rules.policy.settings.max_labels)
             wishes = {node: _Wish(labels, self._table.mark(node), plans) for node, labels in wanted.items()}
-            self._turns.put([(node, wishes.get(node)) for node in nodes], is_first=is_first)
+            order = nodes if is_first else _put_rare_first(nodes, wanted)
+            self._turns.put([(node, wishes.get(node)) for node in order], is_first=is_first)
 
     def _want(self, nodes: list[str], rules: RuleSet) -> Mapping[str, WantedLabels]:
         """What nodes should have; if their facts or the rules cannot be used together, they stay as they are."""
@@ -229,6 +231,13 @@ class Labelling:
         self._metrics.node_failures.inc()
         is_ours = isinstance(error, NodeworthyError)
         _LOG.error("labeler.node_failed", about=node, node=node, error=str(error), exception=None if is_ours else error)
+
+
+def _put_rare_first(nodes: list[str], wanted: Mapping[str, WantedLabels]) -> list[str]:
+    """Begin with what few nodes should have: where a new rule matches few, most of the others have all they should."""
+    kinds = {node: id(labels.labels) for node, labels in wanted.items()}
+    counts = Counter(kinds.values())
+    return sorted(nodes, key=lambda node: counts[kinds.get(node, 0)])
 
 
 def _undoes_others(plan: Plan, state: TargetState) -> bool:

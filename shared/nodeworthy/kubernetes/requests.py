@@ -5,7 +5,7 @@ Whoever needs other times or a guard takes :func:`dataclasses.replace`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -78,6 +78,14 @@ class Request:
     may_send: Callable[[float], bool] | None = None
     """Asked just before each try, with the seconds that it may take: a Lease may have ended while the request waited."""
 
+    def without_field_validation(self) -> "Request":
+        """A write whose fields are all known, each once: the server does not read the body once more to warn of others.
+
+        An apply is read as YAML, so that takes a while
+        (https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level).
+        """
+        return replace(self, query={**self.query, "fieldValidation": "Ignore"})
+
 
 class Answer(NamedTuple):
     """What the server said of a request that it carried out."""
@@ -122,18 +130,13 @@ def apply(
     subresource: str = "",
     is_forced: bool = False,
     is_dry: bool = False,
-    is_known: bool = False,
 ) -> Request:
     """Server-side apply: ``body`` is all that ``manager`` wants to own of the object, with apiVersion, kind and name.
 
     What it owned and no longer names is removed. Where the object is not there it is made, unless ``metadata.uid`` is given.
-    Fields that others own are a conflict, unless ``is_forced``. With ``is_known`` the server does not look for fields that
-    it does not know or that stand twice, to warn of them, for which it would read the body once more, as YAML
-    (https://kubernetes.io/docs/reference/using-api/api-concepts/#setting-the-field-validation-level).
+    Fields that others own are a conflict, unless ``is_forced``.
     """
     query = {"fieldManager": manager, "force": "true" if is_forced else "false"} | _dry(is_dry=is_dry)
-    if is_known:
-        query["fieldValidation"] = "Ignore"
     what = f"{resource.describe(name, namespace)} cannot be written"
     path = resource.path(name, namespace=namespace, subresource=subresource)
     return Request("PATCH", path, what, query=query, body=body, content_type=Patch.APPLY, accept=METADATA)

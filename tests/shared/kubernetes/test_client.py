@@ -56,11 +56,10 @@ async def test_an_answer_is_its_status_and_bytes(api: FakeApi) -> None:
 
 async def test_an_apply_is_never_forced_unless_it_says_so(api: FakeApi) -> None:
     api.replies = [reply()]
-    options: dict[str, bool] = {"is_forced": True, "is_dry": True, "is_known": True}
-    forced = requests.apply(NODES, "n1", b"{}", manager="us", subresource="status", **options)
+    forced = requests.apply(NODES, "n1", b"{}", manager="us", is_forced=True, is_dry=True, subresource="status")
     async with client_of(api) as client:
         await client.request(APPLY)
-        await client.request(forced)
+        await client.request(forced.without_field_validation())
     one, other = api.seen
     assert (one.query, one.headers["Content-Type"]) == ({"fieldManager": "us", "force": "false"}, Patch.APPLY)
     assert other.query == {"fieldManager": "us", "force": "true", "dryRun": "All", "fieldValidation": "Ignore"}
