@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -247,16 +248,20 @@ async def test_nothing_is_written_before_all_inputs_were_read(
         await eventually(is_there)
 
 
-async def test_what_few_nodes_should_have_comes_first(
-    world: World, working: Working, facts: "MakeFacts", eventually: "Eventually"
+async def test_a_new_rule_begins_with_the_few_nodes_that_it_matches(
+    world: World, working: Working, facts: "MakeFacts", eventually: "Eventually", tmp_path: Path
 ) -> None:
     world.beat()
     world.say([f"n{number}" for number in range(8)], facts({"a": "1"}))
     world.say(["n3", "n6"], facts({"a": "2"}), revision=2)
-    world.say(["n5"], facts({"a": "3"}), revision=2)
     async with working():
         await eventually(world.is_done)
-    assert list(world.target.labels) == ["n5", "n3", "n6", "n0", "n1", "n2", "n4", "n7"]
+        world.target.labels.clear()
+        match = "{feature: local.label, matchExpressions: {a: {op: In, value: ['2']}}}"
+        (tmp_path / "rules.yaml").write_text(f"- {{name: r, labels: {{few: '1'}}, matchFeatures: [{match}]}}")
+        await world.labelling.use(read_rules(tmp_path, LabelSettings()))
+        await eventually(world.is_done)
+    assert list(world.target.labels) == ["n3", "n6", "n0", "n1", "n2", "n4", "n5", "n7"]
 
 
 async def test_nodes_of_others_are_passed_over(

@@ -1,16 +1,17 @@
 """What nodes should have, for many at once, is what the library says of each alone."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from nodeworthy.features import FeatureSet, Snapshot
-from nodeworthy.fleet import DETECTOR, Fleet, evaluate_rules
+from nodeworthy.fleet import DETECTOR, Fleet, Limits, evaluate_rules
 from nodeworthy.labels import LabelSettings, OutputSettings, compile_policy, want_labels
 from nodeworthy_labeler.rule_files import parse_rule_file
 from nodeworthy_labeler.rule_set import RuleSet, compile_rules
-from nodeworthy_labeler.wanting import want, want_kinds
+from nodeworthy_labeler.wanting import rarest_first, want, want_kinds
 
 if TYPE_CHECKING:
     from tests.labeler.conftest import MakeFacts
@@ -46,6 +47,10 @@ def fill(nodes: Mapping[str, Snapshot]) -> Fleet:
     return fleet
 
 
+def kernel(major: str) -> FeatureSet:
+    return FeatureSet(attributes={"major": major})
+
+
 def test_recorded_machines_want_what_each_wants_alone(machines: Mapping[str, Snapshot]) -> None:
     nodes = {f"{name}-{number}": snapshot for number in range(2) for name, snapshot in machines.items()}
     rules = rule_set()
@@ -68,6 +73,30 @@ def test_unknown_sets_and_settings_count_as_they_do_for_one_node(machines: Mappi
     assert any(one.unresolved for one in found.values())
     for node, snapshot in nodes.items():
         assert found[node] == want_labels(snapshot, rules.policy, rules.chain)
+
+
+async def test_nodes_of_which_the_rules_say_what_they_say_of_few_come_first(facts: "MakeFacts") -> None:
+    kernels = {"n1": "6", "n2": "6", "n3": "4", "n4": "6", "n5": "4", "n6": "unknown"}
+    fleet = fill({node: facts({}, {"kernel.version": kernel(major)}) for node, major in kernels.items()})
+    assert await rarest_first(fleet, rule_set(), batch=100) == ["n6", "n3", "n5", "n1", "n2", "n4"]
+    assert await rarest_first(fleet, rule_set(), batch=3) == ["n3", "n4", "n5", "n6", "n1", "n2"]
+    assert await rarest_first(fleet, rule_set(b"[]"), batch=100) == list(kernels)
+    assert await rarest_first(Fleet(), rule_set(), batch=100) == []
+
+
+async def test_a_node_that_goes_while_they_are_put_in_order_is_left_out(facts: "MakeFacts") -> None:
+    fleet = fill({f"n{number}": facts() for number in range(4)})
+    work = asyncio.ensure_future(rarest_first(fleet, rule_set(), batch=2))
+    await asyncio.sleep(0)
+    fleet.remove("n3", DETECTOR)
+    assert await work == ["n2", "n0", "n1"]
+
+
+async def test_where_the_rules_ask_too_much_at_once_the_order_stays(facts: "MakeFacts") -> None:
+    fleet = Fleet(limits=Limits(asks=1))
+    for number in range(3):
+        fleet.update(f"n{number}", DETECTOR, facts({}, {"kernel.version": kernel(str(number % 2 * 5))}))
+    assert await rarest_first(fleet, rule_set(), batch=100) == ["n0", "n1", "n2"]
 
 
 def test_short_names_of_features_d_yield_to_every_full_one(facts: "MakeFacts") -> None:

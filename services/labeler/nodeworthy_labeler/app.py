@@ -137,7 +137,7 @@ class Labeler:
             settings.rules,
             compile_policy(settings.labels),
             settings.pace.poll,
-            partial(handle_rules, table=self.table, labelling=self.labelling, inputs=self.inputs),
+            partial(handle_rules, labelling=self.labelling, inputs=self.inputs),
             self.cluster.rules if self.cluster else None,
         )
         if self.cluster is not None:

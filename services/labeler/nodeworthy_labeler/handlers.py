@@ -34,10 +34,9 @@ def handle_record(change: Change, *, records: Records, labelling: Labelling, inp
         inputs.note(Input.LABELS)
 
 
-def handle_rules(rules: RuleSet, *, table: NodeTable, labelling: Labelling, inputs: Inputs) -> None:
-    """Other rules are in force: every node may need other labels."""
-    labelling.rules = rules
-    labelling.mark(table.fleet.nodes())
+async def handle_rules(rules: RuleSet, *, labelling: Labelling, inputs: Inputs) -> None:
+    """Other rules are in force."""
+    await labelling.use(rules)
     inputs.note(Input.RULES)
 
 

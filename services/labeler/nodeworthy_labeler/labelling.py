@@ -6,7 +6,6 @@ comes before those that are gone over because of a rule or an owner.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
@@ -21,7 +20,7 @@ from nodeworthy_labeler.planning import Plans
 from nodeworthy_labeler.rule_set import RuleSet
 from nodeworthy_labeler.settings import Settings
 from nodeworthy_labeler.turns import Turns
-from nodeworthy_labeler.wanting import want
+from nodeworthy_labeler.wanting import rarest_first, want
 
 _LOG = EventLog("labeler")
 
@@ -63,7 +62,7 @@ class Labelling:
     ) -> None:
         """``has_read`` asks the bus whether the table has all facts of a node."""
         self.rules: RuleSet | None = None
-        """What is in force; nothing is done before there are any."""
+        """What is in force (:meth:`use`); nothing is done before there are any."""
         self.is_open = False
         """Whether all inputs were read completely; before that nothing is known to be gone, and nothing is written."""
         self.problem = ""
@@ -76,13 +75,27 @@ class Labelling:
         self._has_read = has_read
         self._turns: Turns[_Wish | None] = Turns()
         self._failed: dict[str, None] = {}
+        self._unmarked = 0
+        """Nodes that are about to be marked."""
         self._failures = 0
         """How often in a row nodes were tried again and some of them failed again."""
         self._wake = asyncio.Event()
         self._try_again = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._turns) + len(self._failed)
+        return len(self._turns) + len(self._failed) + self._unmarked
+
+    async def use(self, rules: RuleSet) -> None:
+        """Other rules are in force: every node may need other labels.
+
+        A new rule that matches few nodes leaves the others as they are, and the few do not wait until those were looked at.
+        """
+        self.rules = rules
+        self._unmarked = len(self._table.fleet)
+        try:
+            self.mark(await rarest_first(self._table.fleet, rules, batch=self._settings.pace.batch))
+        finally:
+            self._unmarked = 0
 
     def mark(self, nodes: Iterable[str], *, is_urgent: bool = False) -> None:
         """These nodes may need other labels; the urgent ones come first, except at the start, when all are."""
@@ -125,8 +138,7 @@ class Labelling:
             wanted = self._want([node for node in nodes if node in self._table.fleet], rules)
             plans = Plans(rules.policy.settings.max_labels)
             wishes = {node: _Wish(labels, self._table.mark(node), plans) for node, labels in wanted.items()}
-            order = nodes if is_first else _put_rare_first(nodes, wanted)
-            self._turns.put([(node, wishes.get(node)) for node in order], is_first=is_first)
+            self._turns.put([(node, wishes.get(node)) for node in nodes], is_first=is_first)
 
     def _want(self, nodes: list[str], rules: RuleSet) -> Mapping[str, WantedLabels]:
         """What nodes should have; if their facts or the rules cannot be used together, they stay as they are."""
@@ -231,13 +243,6 @@ class Labelling:
         self._metrics.node_failures.inc()
         is_ours = isinstance(error, NodeworthyError)
         _LOG.error("labeler.node_failed", about=node, node=node, error=str(error), exception=None if is_ours else error)
-
-
-def _put_rare_first(nodes: list[str], wanted: Mapping[str, WantedLabels]) -> list[str]:
-    """Begin with what few nodes should have: where a new rule matches few, most of the others have all they should."""
-    kinds = {node: id(labels.labels) for node, labels in wanted.items()}
-    counts = Counter(kinds.values())
-    return sorted(nodes, key=lambda node: counts[kinds.get(node, 0)])
 
 
 def _undoes_others(plan: Plan, state: TargetState) -> bool:

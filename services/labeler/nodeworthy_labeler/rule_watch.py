@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -41,7 +41,7 @@ class RuleWatch:
         folder: Path | None,
         policy: LabelPolicy,
         seconds: float,
-        on_rules: Callable[[RuleSet], None],
+        on_rules: Callable[[RuleSet], Awaitable[None]],
         objects: RuleSource | None = None,
     ) -> None:
         self._policy = policy
@@ -102,7 +102,7 @@ class RuleWatch:
         loaded = join_rules(self._in_folder, self._in_objects)
         rules = await asyncio.to_thread(compile_rules, loaded, self._policy)
         self._log(rules)
-        self._on_rules(rules)
+        await self._on_rules(rules)
 
     async def _wait(self) -> None:
         """Wait until the folder is to be looked at again, or there may be other objects."""

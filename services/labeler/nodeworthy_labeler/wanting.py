@@ -1,5 +1,6 @@
 """Which labels nodes should have, made once for nodes that are alike."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,31 @@ def want_kinds(fleet: Fleet, rules: RuleSet, nodes: Sequence[str], results: Chai
     The inputs are those of one of them; ``results`` is what the rules say of the nodes.
     """
     return _find_kinds(fleet, rules, nodes, results, _Statuses(fleet)).wanted
+
+
+async def rarest_first(fleet: Fleet, rules: RuleSet, *, batch: int) -> list[str]:
+    """All nodes: those before others of which the rules say what they say of fewer in the same ``batch``.
+
+    The nodes of a batch are looked at together, during which nothing else is done. Those that are gone before their turn are
+    left out; where the rules cannot be used on a batch, all of it comes first.
+    """
+    nodes = fleet.nodes()
+    counts: dict[str, int] = {}
+    for start in range(0, len(nodes), batch):
+        part = [node for node in nodes[start : start + batch] if node in fleet]
+        counts.update(zip(part, _count_alike(fleet, rules, part), strict=True))
+        await asyncio.sleep(0)
+    return sorted(counts, key=counts.__getitem__)
+
+
+def _count_alike(fleet: Fleet, rules: RuleSet, nodes: list[str]) -> list[int]:
+    """By node: of how many of these the rules say the same."""
+    try:
+        numbers = evaluate_rules(fleet, rules.fleet_chain, nodes).group_numbers()
+    except Exception:  # noqa: BLE001 # whose facts break a rule is found out when the labels are made, and told there
+        return [0] * len(nodes)
+    counts: list[int] = np.bincount(numbers)[numbers].tolist()
+    return counts
 
 
 class _Kinds(NamedTuple):
