@@ -2,8 +2,8 @@
 
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
-from weakref import WeakValueDictionary
+from typing import NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import msgspec
 
@@ -11,12 +11,12 @@ from nodeworthy.bus.labels import PackedMemory, pack_inputs, pack_memory, unpack
 from nodeworthy.labels import LabelMemory, LabelState, NodeLabels, labels_of_memory
 
 _UNPACKED = 256
-"""Memories that are kept unpacked, 100 kB each: a fleet has some sixty kinds of nodes."""
+"""Memories that are kept unpacked, 100 kB each, as long as a node has them: a fleet has some sixty kinds of nodes."""
+
+_PACKED = 64
+"""Memories whose bytes are known without packing them; only the nodes in work have new ones."""
 
 _NO_INPUTS = pack_inputs({})
-
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
 
 
 class Shared:
@@ -47,8 +47,8 @@ class Memories:
 
     def __init__(self) -> None:
         self._shared: WeakValueDictionary[bytes, Shared] = WeakValueDictionary()
-        self._unpacked: OrderedDict[Shared, Unpacked] = OrderedDict()
-        """Without inputs."""
+        self._unpacked: WeakKeyDictionary[Shared, Unpacked] = WeakKeyDictionary()
+        """Without inputs; the oldest comes first."""
         self._tables: OrderedDict[int, tuple[LabelMemory, Shared]] = OrderedDict()
         """By ``id`` of the labels of a memory, which is held so that the number means nothing else."""
 
@@ -67,7 +67,9 @@ class Memories:
         known = self._tables.get(id(memory.labels))
         if known is None:
             known = (memory, self._share(pack_memory(memory).tables))
-            _keep(self._tables, id(memory.labels), known)
+            self._tables[id(memory.labels)] = known
+            if len(self._tables) > _PACKED:
+                self._tables.popitem(last=False)
         return Packed(known[1], self._share(pack_inputs(memory.inputs)))
 
     def unpack(self, packed: Packed) -> Unpacked:
@@ -85,8 +87,9 @@ class Memories:
         if found is None:
             memory = unpack_memory(PackedMemory(tables.data, _NO_INPUTS))
             found = Unpacked(memory, labels_of_memory(memory))
-            _keep(self._unpacked, tables, found)
-        self._unpacked.move_to_end(tables)
+            if len(self._unpacked) >= _UNPACKED:
+                del self._unpacked[next(self._unpacked.keys())]
+            self._unpacked[tables] = found
         return found
 
     def _share(self, data: bytes) -> Shared:
@@ -94,9 +97,3 @@ class Memories:
         if found is None:
             found = self._shared[data] = Shared(data)
         return found
-
-
-def _keep(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    kept[key] = value
-    while len(kept) > _UNPACKED:
-        kept.popitem(last=False)
