@@ -121,6 +121,20 @@ async def test_that_events_cannot_be_read_is_said_of_a_bounded_number_of_subject
     assert "further subjects" in said[-1]
 
 
+async def publish_values(publisher: "SnapshotPublisher", count: int) -> None:
+    """The attribute ``n`` of one set, from 0 on."""
+    for number in range(count):
+        await publisher.publish(facts(n=str(number)))
+
+
+def restart(bus: "FactsBus", *, is_wiped: bool) -> None:
+    """Kill the server and start it, with or without what it had stored."""
+    bus.server.kill()
+    if is_wiped:
+        bus.server.wipe()
+    bus.server.start()
+
+
 async def publish_anew(bus: "FactsBus", publisher: "SnapshotPublisher") -> None:
     """Make the streams and publish a change, however often it takes while the bus starts."""
     async with asyncio.timeout(60):
@@ -137,14 +151,10 @@ async def test_a_bus_that_restarts_loses_no_event_of_after(
     facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil", is_wiped: bool
 ) -> None:
     publisher = facts_bus.publisher("node-1")
-    for number in range(3):
-        await publisher.publish(facts(n=str(number)))
+    await publish_values(publisher, 3)
     process = start_verb("watch", "--count", "1", *facts_bus.options)
     read_until(process, "watching")
-    facts_bus.server.kill()
-    if is_wiped:
-        facts_bus.server.wipe()
-    facts_bus.server.start()
+    restart(facts_bus, is_wiped=is_wiped)
     await publish_anew(facts_bus, publisher)
     line = (await lines(process, 1))[0]
     assert re.search(r"n=([0-9]+) -> ([0-9]+)", line), line
@@ -154,13 +164,10 @@ async def test_streams_that_are_made_after_the_bus_is_back_are_read(
     facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
 ) -> None:
     publisher = facts_bus.publisher("node-1")
-    for number in range(3):
-        await publisher.publish(facts(n=str(number)))
+    await publish_values(publisher, 3)
     process = start_verb("watch", "--count", "1", *facts_bus.options)
     read_until(process, "watching")
-    facts_bus.server.kill()
-    facts_bus.server.wipe()
-    facts_bus.server.start()
+    restart(facts_bus, is_wiped=True)
     read_until(process, "events_unread")
     await publish_anew(facts_bus, publisher)
     assert re.search(r"n=([0-9]+) -> ([0-9]+)", (await lines(process, 1))[0])
@@ -170,17 +177,13 @@ async def test_a_new_stream_that_is_as_long_as_the_old_one_is_read_from_its_star
     facts_bus: "FactsBus", start_verb: "StartVerb", read_until: "ReadUntil"
 ) -> None:
     publisher = facts_bus.publisher("node-1")
-    for number in range(3):
-        await publisher.publish(facts(n=str(number)))
+    await publish_values(publisher, 3)
     process = start_verb("watch", "--count", "6", *facts_bus.options)
     read_until(process, "watching")
     process.send_signal(signal.SIGSTOP)
-    facts_bus.server.kill()
-    facts_bus.server.wipe()
-    facts_bus.server.start()
+    restart(facts_bus, is_wiped=True)
     await publish_anew(facts_bus, publisher)
-    for number in range(5):
-        await publisher.publish(facts(n=str(number)))
+    await publish_values(publisher, 5)
     process.send_signal(signal.SIGCONT)
     found = await lines(process, 6)
     assert [line.rpartition(" ")[2] for line in found[1:]] == ["0", "1", "2", "3", "4"]
@@ -192,9 +195,7 @@ async def test_a_cluster_that_this_user_may_not_read_is_an_error(facts_bus: "Fac
 
 
 async def test_a_bus_without_its_streams_is_an_error(facts_bus: "FactsBus", verb: "Verb") -> None:
-    facts_bus.server.kill()
-    facts_bus.server.wipe()
-    facts_bus.server.start()
+    restart(facts_bus, is_wiped=True)
     done = verb("watch", *facts_bus.options, code=2)
     assert "the stream is missing" in done.stderr
 

@@ -44,8 +44,9 @@ class AuditedRequest:
     @property
     def is_of_kubernetes(self) -> bool:
         """Whether a part of Kubernetes itself asked; its controllers have service accounts of their own."""
-        of_account, _, account = self.user.partition("system:serviceaccount:")
-        return account.startswith("kube-system:") if account else of_account.startswith("system:")
+        if self.user.startswith("system:serviceaccount:"):
+            return self.user.startswith("system:serviceaccount:kube-system:")
+        return self.user.startswith("system:")
 
 
 class RequestKind(NamedTuple):
