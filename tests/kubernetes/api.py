@@ -75,8 +75,9 @@ class Api:
             TimeoutError: The condition did not hold in time; the object as it was last is in the text.
         """
         query = {"watch": "1", "fieldSelector": f"metadata.name={name}", "timeoutSeconds": str(seconds)}
+        path = f"{collection}?{urlencode(query)}"
         last: Object = {}
-        with self._send("GET", f"{collection}?{urlencode(query)}", None, "application/json", {}) as response:
+        with self._send("GET", path, None, "application/json", {}, seconds + REQUEST_SECONDS) as response:
             for line in response:
                 last = json.loads(line)
                 if last["type"] != "DELETED" and condition(last["object"]):
@@ -102,10 +103,16 @@ class Api:
 
     @contextlib.contextmanager
     def _send(
-        self, method: str, path: str, body: object, content: str, headers: Mapping[str, str]
+        self,
+        method: str,
+        path: str,
+        body: object,
+        content: str,
+        headers: Mapping[str, str],
+        seconds: float = REQUEST_SECONDS,
     ) -> Iterator[http.client.HTTPResponse]:
         connection = http.client.HTTPSConnection(
-            "127.0.0.1", self.port, timeout=REQUEST_SECONDS, context=read_certificates(self.ca_file)
+            "127.0.0.1", self.port, timeout=seconds, context=read_certificates(self.ca_file)
         )
         sent = {"Accept": "application/json", "User-Agent": self.user_agent}
         if self.token:

@@ -72,6 +72,7 @@ class Cluster:
         self.api_server = command_lines.make_api_server(programs, folder, self.etcd.port, audit=audit)
         self.scheduler = command_lines.make_scheduler(programs, folder)
         self.controller_manager = command_lines.make_controller_manager(programs, folder)
+        self._interruptions: dict[ServerProcess, int] = {}
 
     @property
     def url(self) -> str:
@@ -130,16 +131,26 @@ class Cluster:
         self.start()
 
     def start_scheduler(self) -> None:
-        """Start the scheduler, which binds pods."""
-        self.write_kubeconfig(command_lines.SCHEDULER_USER)
-        self.scheduler.start()
-        wait_until_ready(self.scheduler, path="/healthz")
+        """Have the scheduler run, which binds pods."""
+        self._start_controller(self.scheduler, command_lines.SCHEDULER_USER)
 
     def start_controller_manager(self) -> None:
-        """Start the controller manager, which makes the pods of Deployments and finishes the removal of namespaces."""
-        self.write_kubeconfig(command_lines.CONTROLLER_MANAGER_USER)
-        self.controller_manager.start()
-        wait_until_ready(self.controller_manager, path="/healthz")
+        """Have the controller manager run, which makes the pods of Deployments and finishes a namespace's removal."""
+        self._start_controller(self.controller_manager, command_lines.CONTROLLER_MANAGER_USER)
+
+    def _start_controller(self, controller: ServerProcess, user: str) -> None:
+        """Start one that is down, and anew one whose API server was away since.
+
+        Its watches would come back only after waits that grow to a minute: client-go, tools/cache/reflector.go.
+        """
+        interruptions = self.api_server.interruptions + self.etcd.interruptions
+        if controller.is_running and self._interruptions[controller] == interruptions:
+            return
+        controller.kill()
+        self._interruptions[controller] = interruptions
+        self.write_kubeconfig(user)
+        controller.start()
+        wait_until_ready(controller, path="/healthz")
 
     def restore(self) -> None:
         """After a test: let everything run as before, and remove the Nodes and namespaces that were made through it."""

@@ -43,17 +43,15 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
 
 @pytest.fixture
 def scheduler(cluster: Cluster) -> Cluster:
-    """The control plane with kube-scheduler, which then stays for the rest of the run."""
-    if not cluster.scheduler.is_running:
-        cluster.start_scheduler()
+    """The control plane with kube-scheduler, which then stays for the tests that follow."""
+    cluster.start_scheduler()
     return cluster
 
 
 @pytest.fixture
 def controller_manager(cluster: Cluster) -> Cluster:
-    """The control plane with kube-controller-manager, which then stays for the rest of the run."""
-    if not cluster.controller_manager.is_running:
-        cluster.start_controller_manager()
+    """The control plane with kube-controller-manager, which then stays for the tests that follow."""
+    cluster.start_controller_manager()
     return cluster
 
 

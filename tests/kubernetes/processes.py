@@ -26,6 +26,8 @@ class ServerProcess:
         self.flags = tuple(flags)
         self.folder = folder
         self.port = port
+        self.interruptions = 0
+        """How often it was ended or frozen: what clients that wait longer after each failure have to get over."""
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -70,6 +72,7 @@ class ServerProcess:
         if self._process is None:
             return
         self.thaw()
+        self.interruptions += 1
         self._process.send_signal(number)
         self._process.wait(STOP_SECONDS)
         assert self._process.stdin is not None
@@ -79,6 +82,7 @@ class ServerProcess:
     def freeze(self) -> None:
         """Stop answering, with all connections open; it is frozen when this returns."""
         assert self._process is not None
+        self.interruptions += 1
         self._process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # looks, and takes nothing from Popen
 

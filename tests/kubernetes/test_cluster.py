@@ -172,6 +172,16 @@ def test_a_deployment_gets_its_pods(controller_manager: Cluster) -> None:
     assert [pod["metadata"]["labels"]["app"] for pod in pods] == ["app", "app"]
 
 
+def test_controllers_whose_api_server_was_away_begin_anew(controller_manager: Cluster) -> None:
+    manager = controller_manager.controller_manager
+    first = manager.pid
+    controller_manager.start_controller_manager()
+    assert manager.pid == first
+    controller_manager.restart_api_server()
+    controller_manager.start_controller_manager()
+    assert manager.pid != first
+
+
 def test_a_condition_that_never_holds_is_said_with_what_was_there(cluster: Cluster) -> None:
     cluster.create_node("dull")
     with pytest.raises(TimeoutError, match="dull"):
