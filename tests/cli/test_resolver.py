@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from aiohttp import web
+from tests.web_serving import serve_web
 
 from nodeworthy.bus.connection import Connection, connect
 from nodeworthy.bus.connection_settings import ConnectionSettings
@@ -130,15 +131,8 @@ async def slow_registry(context: ssl.SSLContext | None = None, login: str = "") 
         is_listed = "/referrers/" in request.path or not is_image
         return web.Response(status=404) if is_listed else web.Response(body=manifest, headers=headers)
 
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-        yield f"{'localhost' if context else '127.0.0.1'}:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with serve_web(answer, context=context) as port:
+        yield f"{'localhost' if context else '127.0.0.1'}:{port}"
 
 
 async def test_a_replica_that_is_killed_under_load_loses_nobodys_question(

@@ -7,6 +7,7 @@ import asyncio
 import re
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from typing import Self
 import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
+from tests.web_serving import serve_web
 from yarl import URL
 
 OF_CONNECTION = frozenset({"connection", "content-length", "host", "keep-alive", "transfer-encoding"})
@@ -73,27 +75,21 @@ class FaultProxy:
         self._tls = ssl.create_default_context(cafile=str(ca_file))
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
+        self._stack = AsyncExitStack()
+        session = aiohttp.ClientSession(
             auto_decompress=False,
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             timeout=aiohttp.ClientTimeout(total=None),
         )
-        app = web.Application(client_max_size=64 << 20)
-        app.router.add_route("*", "/{path:.*}", self._handle)
-        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = self._runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
+        self._session = await self._stack.enter_async_context(session)
+        self.url = f"http://127.0.0.1:{await self._stack.enter_async_context(serve_web(self._handle))}"
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.break_connections()
-        await self._runner.cleanup()
-        await self._session.close()
+        await self._stack.aclose()
 
     def answer(self, method: str, path: str, status: int, *, times: float = 1, retry_after: int | None = None) -> Fault:
         """Answer in place of the API server with a ``Status`` as it sends them."""

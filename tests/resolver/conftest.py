@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from aiohttp import web
+from tests.web_serving import serve_web
 
 from nodeworthy.bus.connection import connect
 from nodeworthy.bus.connection_settings import ConnectionSettings
@@ -285,18 +286,9 @@ def build() -> Builder:
 @asynccontextmanager
 async def serve(registry: FaultyRegistry, context: ssl.SSLContext | None = None) -> AsyncIterator[FaultyRegistry]:
     """Run a registry on a free port; behind TLS it is called localhost, as its certificate says."""
-    application = web.Application(client_max_size=16 * 1024 * 1024)
-    application.router.add_route("*", "/{path:.*}", registry.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-        await site.start()
-        port = runner.addresses[0][1]
+    async with serve_web(registry.answer, context=context) as port:
         registry.host = f"{'localhost' if context else '127.0.0.1'}:{port}"
         yield registry
-    finally:
-        await runner.cleanup()
 
 
 class Serve(Protocol):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
+from tests.web_serving import serve_web
 from yarl import URL
 
 from nodeworthy.kubernetes.access import Access
@@ -58,14 +59,9 @@ class Cluster:
 @pytest.fixture
 async def cluster() -> AsyncIterator[Cluster]:
     served = Cluster()
-    application = web.Application()
-    application.router.add_get("/api/v1/namespaces/{namespace}/secrets", served.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    served.url = URL(f"http://127.0.0.1:{runner.addresses[0][1]}")
-    yield served
-    await runner.cleanup()
+    async with serve_web(served.answer, path="/api/v1/namespaces/{namespace}/secrets") as port:
+        served.url = URL(f"http://127.0.0.1:{port}")
+        yield served
 
 
 @pytest.fixture

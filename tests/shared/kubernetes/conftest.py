@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
-from aiohttp import web
 from tests.shared.kubernetes.fake_api import FakeApi, until
+from tests.web_serving import serve_web
 from yarl import URL
 
 from nodeworthy.kubernetes.access import Access
@@ -35,17 +35,10 @@ def serve_api() -> ServeApi:
     @contextlib.asynccontextmanager
     async def serve(context: ssl.SSLContext | None = None) -> AsyncIterator[FakeApi]:
         api = FakeApi()
-        application = web.Application(client_max_size=2**26)
-        application.router.add_route("*", "/{path:.*}", api.handle)
-        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-        scheme, host = ("https", "localhost") if context else ("http", "127.0.0.1")
-        api.url = URL.build(scheme=scheme, host=host, port=runner.addresses[0][1])
-        try:
+        async with serve_web(api.handle, context=context) as port:
+            scheme, host = ("https", "localhost") if context else ("http", "127.0.0.1")
+            api.url = URL.build(scheme=scheme, host=host, port=port)
             yield api
-        finally:
-            await runner.cleanup()
 
     return serve
 
