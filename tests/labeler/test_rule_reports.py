@@ -21,6 +21,7 @@ from nodeworthy_labeler.rule_set import RuleSet, compile_rules
 if TYPE_CHECKING:
     from tests.labeler.conftest import Bus, Eventually, MakeFacts, Start, WriteRule
 
+BATCH = 1000
 LAB = {"lab.a": FeatureSet(attributes={"x": "1"})}
 TWO = """\
 apiVersion: nfd.k8s-sigs.io/v1alpha1
@@ -54,17 +55,17 @@ def compiled(*files: tuple[str, str]) -> RuleSet:
     )
 
 
-def reports(rules: RuleSet, generations: dict[str, int] | None = None) -> dict[str, ObjectReport]:
+async def reports(rules: RuleSet, generations: dict[str, int] | None = None) -> dict[str, ObjectReport]:
     fleet = Fleet()
     for node, content in (("n1", {"x": "1"}), ("n2", {"y": "1"})):
         facts = Snapshot({"lab.a": FeatureSet(attributes=content)}, catalogue=frozenset({"lab.a"}))
         fleet.update(node, DETECTOR, facts)
-    made = make_reports(rules, RuleFates().find(fleet, rules), generations or {})
+    made = make_reports(rules, await RuleFates(BATCH).find(fleet, rules), generations or {})
     return {one.name: one for one in made}
 
 
-def test_each_object_of_a_file_has_its_own_problems_and_numbers() -> None:
-    found = reports(compiled(("two.yaml", TWO)), {"good": 4})
+async def test_each_object_of_a_file_has_its_own_problems_and_numbers() -> None:
+    found = await reports(compiled(("two.yaml", TWO)), {"good": 4})
     good, half = found["good"], found["half"]
     assert (good.is_accepted, good.nodes_matched, good.rejected, good.generation) == (True, 1, 1, 4)
     assert (half.is_accepted, half.nodes_matched, half.generation) == (False, 0, 0)
@@ -72,33 +73,33 @@ def test_each_object_of_a_file_has_its_own_problems_and_numbers() -> None:
     assert [(one.name, one.matched, one.is_left_out) for one in half.rules] == [("bad", 0, True), ("never", 0, False)]
 
 
-def test_a_file_that_cannot_be_read_stands_under_its_own_name() -> None:
-    (junk,) = reports(compiled(("junk.yaml", "{"))).values()
+async def test_a_file_that_cannot_be_read_stands_under_its_own_name() -> None:
+    (junk,) = (await reports(compiled(("junk.yaml", "{")))).values()
     assert (junk.name, junk.sources, junk.is_accepted) == ("junk.yaml", ("junk.yaml",), False)
 
 
-def test_an_old_version_of_the_api_is_told_where_it_stands() -> None:
+async def test_an_old_version_of_the_api_is_told_where_it_stands() -> None:
     old = TWO.partition("---")[0].replace("nfd.k8s-sigs.io/v1alpha1", "nfd.openshift.io/v1")
-    (found,) = reports(compiled(("old.yaml", old))).values()
+    (found,) = (await reports(compiled(("old.yaml", old)))).values()
     assert any("apiVersion" in text for text in (*found.notices, *found.problems))
 
 
-def test_files_with_objects_of_one_name_are_one() -> None:
+async def test_files_with_objects_of_one_name_are_one() -> None:
     one = TWO.partition("---")[0]
-    (found,) = reports(compiled(("a.yaml", one), ("b.yaml", one))).values()
+    (found,) = (await reports(compiled(("a.yaml", one), ("b.yaml", one)))).values()
     assert found.sources == ("a.yaml", "b.yaml")
     assert len(found.rules) == 2
 
 
-def test_what_was_found_once_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    fates, fleet, rules = RuleFates(), Fleet(), compiled(("two.yaml", TWO))
+async def test_what_was_found_once_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    fates, fleet, rules = RuleFates(BATCH), Fleet(), compiled(("two.yaml", TWO))
     fleet.update("n1", DETECTOR, Snapshot(LAB, catalogue=frozenset()))
-    first = fates.find(fleet, rules)
-    monkeypatch.setattr("nodeworthy_labeler.rule_fates.find_rule_fates", lambda *_: pytest.fail("again"))
-    assert fates.find(fleet, rules) is first
+    first = await fates.find(fleet, rules)
+    monkeypatch.setattr("nodeworthy_labeler.rule_fates.find_rule_fates", lambda *_, **__: pytest.fail("again"))
+    assert await fates.find(fleet, rules) is first
     monkeypatch.undo()
     fleet.update("n2", DETECTOR, Snapshot(LAB, catalogue=frozenset()))
-    assert fates.find(fleet, rules)["good"].nodes_matched == 2
+    assert (await fates.find(fleet, rules))["good"].nodes_matched == 2
 
 
 class Reports:

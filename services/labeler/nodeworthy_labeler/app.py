@@ -5,6 +5,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from nodeworthy.bus.connecting import connected, wait_for_end
@@ -43,6 +44,8 @@ from nodeworthy_labeler.upkeep import Streams, sweep_when_due
 
 _LOG = EventLog("labeler")
 
+GATHER_SECONDS = 0.2
+"""How late a record may be read: most are this labeler's own, or of another that serves the node."""
 LAPSE_SECONDS = 1.0
 """How late it may be noticed that the time of facts is over; producers state it in seconds."""
 
@@ -120,11 +123,11 @@ class Labeler:
             self.table, self.target, self.members, metrics, settings, has_read=self.nodes.has_told
         )
         self.inputs = Inputs(self._open, CLUSTER_INPUTS if self.cluster else BUS_INPUTS)
-        self.watch = Watch(store, Bucket.LABELS, settings=settings.watch)
+        self.watch = Watch(store, Bucket.LABELS, settings=replace(settings.watch, gather=GATHER_SECONDS))
         self.repairs = Repairs(store, self.nodes.sets)
         self.streams = Streams(store, settings, lambda: self.nodes.problem or self.watch.problem)
         self.sweeper = Sweeper(store, time.time, settings=settings.sweep)
-        self.fates = RuleFates()
+        self.fates = RuleFates(settings.pace.batch)
         self.reports = RuleReports(
             store,
             self.members,

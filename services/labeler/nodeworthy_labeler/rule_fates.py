@@ -1,15 +1,17 @@
 """How each object of rules fares on all nodes: whom it matches, what is refused of it, what is in error."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from nodeworthy.fleet import Fleet, evaluate_rules, kleene
-from nodeworthy.labels import ObjectStatus, object_statuses
+from nodeworthy.fleet import ChainResults, Fleet, evaluate_rules, kleene
+from nodeworthy.labels import ObjectStatus, StatusCounting
 from nodeworthy_labeler.rule_set import RuleSet
-from nodeworthy_labeler.wanting import want_kinds
+from nodeworthy_labeler.wanting import in_batches, want_kinds
 
 
 class RuleFate(msgspec.Struct, frozen=True):
@@ -20,23 +22,31 @@ class RuleFate(msgspec.Struct, frozen=True):
     """Nodes on which at least one rule of it matches."""
 
 
-def find_rule_fates(fleet: Fleet, rules: RuleSet) -> Mapping[str, RuleFate]:
-    """How each object fares, by its name; objects without rules are missing.
+async def find_rule_fates(fleet: Fleet, rules: RuleSet, *, batch: int) -> Mapping[str, RuleFate]:
+    """How each object fares, by its name; objects without rules are missing. ``batch`` nodes are looked at at once.
 
     Raises:
-        UsageError: the rules ask too much of all nodes at once.
+        UsageError: the rules ask too much of nodes at once.
     """
-    results = evaluate_rules(fleet, rules.fleet_chain)
-    nodes = results.nodes()
-    wanted = want_kinds(fleet, rules, nodes, results)
-    groups = [(one.results, one.size) for one in results.groups()]
+    counting = StatusCounting(rules.chain)
+    matched: Counter[str] = Counter()
+    async for nodes in in_batches(fleet, batch):
+        results = evaluate_rules(fleet, rules.fleet_chain, nodes)
+        for group in results.groups():
+            counting.add_results(group.results, group.size)
+        for wanted in want_kinds(fleet, rules, nodes, results):
+            counting.add_wanted(wanted)
+        matched.update(_count_matched(rules, results))
+    return {one.name: RuleFate(one, matched[one.name]) for one in counting.statuses()}
+
+
+def _count_matched(rules: RuleSet, results: ChainResults) -> dict[str, int]:
+    """By object: the nodes on which at least one rule of it matches."""
     matched: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
     for place, link in enumerate(rules.chain.rules):
-        before = matched.get(link.giver.name, np.zeros(len(nodes), np.bool_))
-        matched[link.giver.name] = before | (results.outcomes(place) == kleene.TRUE)
-    return {
-        one.name: RuleFate(one, int(matched[one.name].sum())) for one in object_statuses(rules.chain, groups, wanted)
-    }
+        is_true = results.outcomes(place) == kleene.TRUE
+        matched[link.giver.name] = is_true | matched.get(link.giver.name, False)
+    return {name: int(nodes.sum()) for name, nodes in matched.items()}
 
 
 def find_last_error(status: ObjectStatus) -> str:
@@ -46,16 +56,26 @@ def find_last_error(status: ObjectStatus) -> str:
 
 
 class RuleFates:
-    """What was found last, so that it is computed once for everybody who tells it."""
+    """What was found last, so that it is computed once for everybody who tells it.
 
-    def __init__(self) -> None:
+    Args:
+        batch: How many nodes are looked at at once; other work comes before the next.
+    """
+
+    def __init__(self, batch: int) -> None:
+        self._batch = batch
+        self._finding = asyncio.Lock()
         self._about: tuple[int, str] | None = None
         self._found: Mapping[str, RuleFate] = {}
 
-    def find(self, fleet: Fleet, rules: RuleSet) -> Mapping[str, RuleFate]:
-        """What :func:`find_rule_fates` says; ``fleet`` is always the same table. Raises what it raises."""
-        about = (fleet.version, rules.digest)
-        if about != self._about:
-            self._found = find_rule_fates(fleet, rules)
-            self._about = about
-        return self._found
+    async def find(self, fleet: Fleet, rules: RuleSet) -> Mapping[str, RuleFate]:
+        """What :func:`find_rule_fates` says; ``fleet`` is always the same table. Raises what it raises.
+
+        Where nodes changed meanwhile, some are told as they were and some as they are: whoever asks next is told anew.
+        """
+        async with self._finding:
+            about = (fleet.version, rules.digest)
+            if about != self._about:
+                self._found = await find_rule_fates(fleet, rules, batch=self._batch)
+                self._about = about
+            return self._found

@@ -76,16 +76,16 @@ class RuleReports:
             if work.rules is None or not self._members.is_mine(REPORT) or not self._patience.is_over(work):
                 continue
             try:
-                self._make(work, work.rules)
+                await self._make(work, work.rules)
                 await self._keep()
             except (BusError, PayloadError, UsageError) as error:
                 _LOG.warning("labeler.rules_not_reported", about="rules", error=str(error))
 
-    def _make(self, work: Work, rules: RuleSet) -> None:
+    async def _make(self, work: Work, rules: RuleSet) -> None:
         generations = self._generations()
         about = (work.fleet.version, rules.digest, generations)
         if about != self._about:
-            reports = make_reports(rules, work.fates.find(work.fleet, rules), generations)
+            reports = make_reports(rules, await work.fates.find(work.fleet, rules), generations)
             self._body = payloads.encode(make_rules_record(rules.digest, reports))
             self._about = about
 

@@ -115,7 +115,7 @@ class Pace:
     """Between two looks whether all streams are there; while a bucket cannot be read it is looked every second."""
     report: float = 5.0
     """Between two looks whether what is said of the rules in force is still true. One costs a request; where facts or rules
-    have changed, half a second of work with 5,000 nodes, which on Kubernetes the statuses of objects need too."""
+    have changed, half a second of work with 5,000 nodes, in batches; on Kubernetes the statuses of objects need it too."""
 
 
 @dataclass(frozen=True)

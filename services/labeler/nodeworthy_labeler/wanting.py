@@ -1,7 +1,7 @@
 """Which labels nodes should have, made once for nodes that are alike."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -39,16 +39,20 @@ def want_kinds(fleet: Fleet, rules: RuleSet, nodes: Sequence[str], results: Chai
 async def rarest_first(fleet: Fleet, rules: RuleSet, *, batch: int) -> list[str]:
     """All nodes: those before others of which the rules say what they say of fewer in the same ``batch``.
 
-    The nodes of a batch are looked at together, during which nothing else is done. Those that are gone before their turn are
-    left out; where the rules cannot be used on a batch, all of it comes first.
+    Where the rules cannot be used on a batch, all of it comes first.
     """
-    nodes = fleet.nodes()
     counts: dict[str, int] = {}
-    for start in range(0, len(nodes), batch):
-        part = [node for node in nodes[start : start + batch] if node in fleet]
+    async for part in in_batches(fleet, batch):
         counts.update(zip(part, _count_alike(fleet, rules, part), strict=True))
-        await asyncio.sleep(0)
     return sorted(counts, key=counts.__getitem__)
+
+
+async def in_batches(fleet: Fleet, size: int) -> AsyncIterator[list[str]]:
+    """All nodes in parts: other work comes between two of them. Those that are gone before their turn are left out."""
+    nodes = fleet.nodes()
+    for start in range(0, len(nodes), size):
+        yield [node for node in nodes[start : start + size] if node in fleet]
+        await asyncio.sleep(0)
 
 
 def _count_alike(fleet: Fleet, rules: RuleSet, nodes: list[str]) -> list[int]:

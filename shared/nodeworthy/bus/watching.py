@@ -3,7 +3,8 @@
 A watch holds no consumer: a key-value consumer goes silent for good when its store is lost (measured), and the right to make
 one is the right to speak for everybody (:mod:`nodeworthy.bus.store`). It reads on from the last revision that it saw, as
 soon as the server says that something was stored, and every few seconds in case nobody said so. It reads everything again
-after a reconnect, and when the number of messages or the oldest one is not what it should be.
+after a reconnect, when the number of messages or the oldest one is not what it should be, and when what was announced is not
+there.
 
 Absence is not evidence: a key that is gone without a removal is told with ``is_lost``; whoever reads keeps what it knew.
 """
@@ -38,6 +39,8 @@ class WatchSettings:
     lag: float = 0.02
     """A replica may answer before it has what its leader announced; it is asked again after this, then after twice it."""
     lag_tries: int = 5
+    gather: float = 0.0
+    """How long a change may wait for others that are then read with it, in one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,13 @@ class _Known:
     is_removed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Announced:
+    revision: int
+    at: float
+    """When it was heard of, on the loop's clock."""
+
+
 class Watch:
     """A watch over a bucket that is republished (``nodes``, ``labels``); iterate :meth:`changes` once."""
 
@@ -91,7 +101,8 @@ class Watch:
         self._prefix = store.names.key_subject(bucket, "")
         self._known: dict[str, _Known] = {}
         self._cursor = 0
-        self._hinted = 0
+        self._announced: dict[str, _Announced] = {}
+        """Keys of which the server said that it stored something that has not been read yet."""
         self._wake = asyncio.Event()
         self._check_due = 0.0
         self._is_stale = True
@@ -136,20 +147,21 @@ class Watch:
             async for change in self._read_all():
                 yield change
             return
-        await self._wait()
+        if await self._wait() and self._settings.gather:
+            await asyncio.sleep(self._settings.gather)
         for tries in range(self._settings.lag_tries):
             async for change in self._read_on():
                 yield change
-            if self._cursor >= self._hinted or self._is_stale:
+            if not self._announced or self._is_stale:
                 break
             await asyncio.sleep(self._settings.lag * 2**tries)
-        # What was announced and is not there was written over or purged, or the next poll finds it.
-        self._hinted = self._cursor
+        self._doubt_announced()
         await self._check()
 
     async def _read_all(self) -> AsyncIterator[Change]:
         self._is_stale = False
-        self._cursor = self._hinted = 0
+        self._cursor = 0
+        self._announced.clear()
         seen: set[str] = set()
         async for change in self._read_on(seen):
             yield change
@@ -180,6 +192,9 @@ class Watch:
         key = stored.subject.removeprefix(self._prefix)
         if seen is not None:
             seen.add(key)
+        announced = self._announced.get(key)
+        if announced is not None and announced.revision <= stored.revision:
+            del self._announced[key]
         known = self._known.get(key)
         now = _Known(stored.revision, stored.time, stored.is_removal)
         if known == now:
@@ -188,6 +203,12 @@ class Watch:
         if not stored.is_removal:
             return Put(key, stored.data, stored.revision, stored.time)
         return Removed(key, is_lost=False, revision=stored.revision)
+
+    def _doubt_announced(self) -> None:
+        """What no poll since has found is gone, and with it maybe all that was stored before it."""
+        overdue = asyncio.get_running_loop().time() - self._settings.poll
+        if any(announced.at < overdue for announced in self._announced.values()):
+            self._is_stale = True
 
     async def _check(self) -> None:
         """Find out, if it is time to, whether the store is another one or lost keys: by its size and its oldest message."""
@@ -207,12 +228,14 @@ class Watch:
         # More than is known may be on its way; fewer is a loss.
         return is_same and extent.count >= len(self._known)
 
-    async def _wait(self, seconds: float | None = None) -> None:
-        """Wait for a reason to read, at most until the next poll."""
+    async def _wait(self, seconds: float | None = None) -> bool:
+        """Wait for a reason to read, at most until the next poll; whether there was one."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._settings.poll if seconds is None else seconds):
                 await self._wake.wait()
+        is_awake = self._wake.is_set()
         self._wake.clear()
+        return is_awake
 
     async def _pause(self, failures: int) -> None:
         longest = min(self._settings.retry_first * 2 ** min(failures - 1, 16), self._settings.retry_most)
@@ -232,9 +255,11 @@ class Watch:
             hint = read_stored(message)
         except BusError:  # not of the server; the poll finds what there is
             return
-        self._hinted = max(self._hinted, hint.revision)
-        known = self._known.get(hint.subject.removeprefix(self._prefix))
-        if hint.revision <= self._cursor and (known is None or known.time < hint.time):
+        key = hint.subject.removeprefix(self._prefix)
+        known = self._known.get(key)
+        if hint.revision > self._cursor:
+            self._announced[key] = _Announced(hint.revision, asyncio.get_running_loop().time())
+        elif known is None or known.time < hint.time:
             # All up to the cursor was read, and this was not among it: the store is another one.
             self._is_stale = True
         self._wake.set()

@@ -130,11 +130,11 @@ class Contents:
 
     def _recognise(self, content: FeatureSet) -> int | None:
         """The number of a content that is kept, without encoding this one."""
-        for mark in _marks(content):
-            number = self._recognised.get(mark)
-            if number is not None:
-                return number
-        return None
+        number = self._recognised.get(id(content))
+        if number is None:
+            attributes = _few_attributes(content)
+            number = None if attributes is None else self._recognised.get(attributes)
+        return number
 
     def merged(self, parts: tuple[int, ...]) -> int | None:
         """The number of the merge of these contents, if it was remembered and all of it still lives."""
@@ -214,9 +214,18 @@ class Contents:
 def _marks(content: FeatureSet) -> Iterator[_Mark]:
     """What a content is recognised by: the object itself, and where it has but a few attributes those."""
     yield id(content)
+    attributes = _few_attributes(content)
+    if attributes is not None:
+        yield attributes
+
+
+def _few_attributes(content: FeatureSet) -> frozenset[tuple[str, str]] | None:
     attributes = content.attributes
-    if attributes is not None and len(attributes) <= _SMALL and content == FeatureSet(attributes=attributes):
-        yield frozenset(attributes.items())
+    if attributes is None or len(attributes) > _SMALL:
+        return None
+    if content.flags is not None or content.instances is not None or content.unobserved:
+        return None
+    return frozenset(attributes.items())
 
 
 def unpack(data: bytes) -> FeatureSet:

@@ -41,7 +41,7 @@ from nodeworthy.labels.settings import (
     PciLabels,
     UsbLabels,
 )
-from nodeworthy.labels.statuses import Conflict, ObjectStatus, Refusal, RuleStatus, object_statuses
+from nodeworthy.labels.statuses import Conflict, ObjectStatus, Refusal, RuleStatus, StatusCounting
 from nodeworthy.labels.targets import NO_FACTS, FactsMark, LabelTarget, TargetState
 from nodeworthy.labels.values import legal_value
 from nodeworthy.labels.wanted import NodeFacts, WantedLabel, WantedLabels, WantedTaint
@@ -83,6 +83,7 @@ __all__ = [
     "RuleChain",
     "RuleObject",
     "RuleStatus",
+    "StatusCounting",
     "TargetState",
     "Unresolved",
     "UsbLabels",
@@ -100,7 +101,6 @@ __all__ = [
     "make_default_labels",
     "make_own_labels",
     "notices_of_settings",
-    "object_statuses",
     "reconcile",
     "taint_key",
     "want_labels",

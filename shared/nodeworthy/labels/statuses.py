@@ -4,7 +4,7 @@ Rules are evaluated once for nodes that are alike, so the results come with the 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -63,25 +63,9 @@ class ObjectStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many conflicts and refusals are not listed, because there are too many."""
 
 
-def object_statuses(
-    chain: RuleChain,
-    results: Iterable[tuple[Sequence[RuleResult], int]],
-    wanted: Iterable[WantedLabels],
-) -> tuple[ObjectStatus, ...]:
-    """The statuses of all objects that could be read, by name.
+class StatusCounting:
+    """Counts what is said of nodes, and makes the statuses of the objects of it."""
 
-    ``results`` are what the chain says of nodes that are alike, with their number (as the groups of
-    :class:`nodeworthy.fleet.ChainResults`); ``wanted`` is what nodes should have, equal ones once or more often.
-    """
-    counting = _Counting(chain)
-    for outcomes, size in results:
-        counting.add_results(outcomes, size)
-    for one in wanted:
-        counting.add_wanted(one)
-    return counting.statuses()
-
-
-class _Counting:
     def __init__(self, chain: RuleChain) -> None:
         self.chain = chain
         self.counts: list[Counter[Outcome]] = [Counter() for _ in chain.rules]
@@ -90,11 +74,13 @@ class _Counting:
         self.refusals: dict[str, set[Refusal]] = {}
 
     def add_results(self, outcomes: Sequence[RuleResult], size: int) -> None:
+        """What the chain says of this many nodes that are alike, as a group of :class:`nodeworthy.fleet.ChainResults`."""
         for count, reasons, result in zip(self.counts, self.reasons, outcomes, strict=True):
             count[result.outcome] += size
             reasons.setdefault(result.outcome, result.reason)
 
     def add_wanted(self, wanted: WantedLabels) -> None:
+        """What nodes should have; equal ones once or more often."""
         for label in wanted.conflicts:
             rules = [given for given in label.given if given.giver.kind is GiverKind.RULE]
             for loser in rules[:-1]:
@@ -107,6 +93,7 @@ class _Counting:
                 self.refusals.setdefault(refused.giver.name, set()).add(_refusal(refused))
 
     def statuses(self) -> tuple[ObjectStatus, ...]:
+        """The statuses of all objects that could be read, by name."""
         rules: dict[str, list[tuple[int, RuleStatus]]] = {}
         for place, link in enumerate(self.chain.rules):
             if link.giver.kind is GiverKind.RULE:

@@ -24,27 +24,27 @@ def state(*rules: dict[str, Any], status: object = None) -> RuleState:
     return read_rule_object(json.dumps({"metadata": metadata, "spec": {"rules": rules}, "status": status}).encode())
 
 
-def status_of(one: RuleState) -> dict[str, Any]:
+async def status_of(one: RuleState) -> dict[str, Any]:
     fleet = Fleet()
     for node, content in (("n1", {"x": "1"}), ("n2", {"y": "1"})):
         facts = Snapshot({"lab.a": FeatureSet(attributes=content)}, catalogue=frozenset({"lab.a"}))
         fleet.update(node, DETECTOR, facts)
-    fates = find_rule_fates(fleet, compile_rules(one.loaded, compile_policy()))
+    fates = await find_rule_fates(fleet, compile_rules(one.loaded, compile_policy()), batch=1)
     return make_rule_status(one, fates.get("o"), NOW)
 
 
-def test_the_nodes_on_which_any_rule_matches_are_counted_once() -> None:
-    status = status_of(state(rule("a", {"x.org/a": "1"}), rule("b", {"x.org/b": "1"}), rule("c", {}, "lab.none")))
+async def test_the_nodes_on_which_any_rule_matches_are_counted_once() -> None:
+    status = await status_of(state(rule("a", {"x.org/a": "1"}), rule("b", {"x.org/b": "1"}), rule("c", {}, "lab.none")))
     assert status["nodesMatched"] == 1
     assert [(one["name"], one.get("matched", 0)) for one in status["rules"]] == [("a", 1), ("b", 1), ("c", 0)]
     assert (status["observedGeneration"], status["conditions"][0]["status"]) == (3, "True")
 
 
-def test_rules_that_are_left_out_are_said_with_the_reason() -> None:
+async def test_rules_that_are_left_out_are_said_with_the_reason() -> None:
     bad = rule("bad", {"x.org/a": "1"}) | {
         "matchFeatures": [{"feature": "lab.a", "matchExpressions": {"x": {"op": "?"}}}]
     }
-    status = status_of(state(bad, rule("good", {"x.org/b": "1"})))
+    status = await status_of(state(bad, rule("good", {"x.org/b": "1"})))
     (accepted,) = status["conditions"]
     assert (accepted["status"], accepted["reason"]) == ("False", "RulesLeftOut")
     assert accepted["message"]
@@ -52,14 +52,14 @@ def test_rules_that_are_left_out_are_said_with_the_reason() -> None:
     assert status["nodesMatched"] == 1
 
 
-def test_a_condition_keeps_the_time_since_when_it_is_so() -> None:
+async def test_a_condition_keeps_the_time_since_when_it_is_so() -> None:
     earlier = {"type": "Accepted", "status": "True", "lastTransitionTime": "2030-01-01T00:00:00Z"}
-    kept = status_of(state(rule("a", {}), status={"conditions": [earlier]}))
-    changed = status_of(state(rule("a", {}), status={"conditions": [earlier | {"status": "False"}]}))
+    kept = await status_of(state(rule("a", {}), status={"conditions": [earlier]}))
+    changed = await status_of(state(rule("a", {}), status={"conditions": [earlier | {"status": "False"}]}))
     assert kept["conditions"][0]["lastTransitionTime"] == "2030-01-01T00:00:00Z"
     assert changed["conditions"][0]["lastTransitionTime"] == NOW
 
 
-def test_an_object_without_rules_has_a_status_too() -> None:
-    status = status_of(state())
+async def test_an_object_without_rules_has_a_status_too() -> None:
+    status = await status_of(state())
     assert (status["nodesMatched"], status["rules"]) == (0, [])

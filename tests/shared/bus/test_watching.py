@@ -1,13 +1,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 
 from nodeworthy.bus.names import Bucket, Names
-from nodeworthy.bus.store import Store
+from nodeworthy.bus.store import Page, Store
 from nodeworthy.bus.streams import define_streams, ensure_streams
 from nodeworthy.bus.watching import Change, Complete, Put, Removed, Watch, WatchSettings
 
@@ -25,6 +26,16 @@ class Deaf(Names):
 
     def stored_subject(self, bucket: Bucket, key: str) -> str:
         return f"nowhere.{bucket}.{key}"
+
+
+class CountedReads(Store):
+    """A store that counts the pages that are read of buckets."""
+
+    count = 0
+
+    async def read_bucket(self, bucket: Bucket, after: int = 0, *, keys: str = ">") -> Page:
+        self.count += 1
+        return await super().read_bucket(bucket, after, keys=keys)
 
 
 class Seen:
@@ -134,6 +145,28 @@ async def test_the_last_value_of_a_key_that_changes_fast_comes(
     revisions = [change.revision for change in seen.changes if isinstance(change, Put)]
     assert revisions == sorted(revisions)
     assert revisions[-1] == last
+
+
+async def test_changes_that_may_wait_are_read_together(
+    store: Store, following: "Follow", eventually: "Eventually"
+) -> None:
+    reads = CountedReads(store.connection, store.names)
+    seen = await following(reads, replace(HINTS_ONLY, gather=1.0))
+    reads.count = 0
+    await put_nodes(store, 400)
+    await eventually(lambda: len(seen.state) == 400)
+    assert reads.count <= 10
+
+
+async def test_a_loss_before_anything_was_read_is_found(
+    store: Store, following: "Follow", eventually: "Eventually"
+) -> None:
+    """Whoever wrote it takes it for stored until a complete read does not tell it."""
+    seen = await following(store, replace(QUICK, gather=0.5))
+    await put_nodes(store, 1)
+    await purge_stream(store)
+    await eventually(lambda: seen.completes == 2)
+    assert not seen.state
 
 
 async def test_only_the_wanted_keys_come(store: Store, following: "Follow", eventually: "Eventually") -> None:

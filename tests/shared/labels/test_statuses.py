@@ -8,10 +8,10 @@ from nodeworthy.labels import (
     RuleChain,
     RuleObject,
     RuleStatus,
+    StatusCounting,
     combine,
     compile_chain,
     make_default_labels,
-    object_statuses,
 )
 from nodeworthy.labels import statuses as statuses_module
 from nodeworthy.rules import Expression, Operator, Rule, Term, UnreadableRule, evaluate_chain
@@ -22,13 +22,12 @@ PREFIX = "feature.node.kubernetes.io/"
 
 
 def ask(policy: LabelPolicy, chain: RuleChain, *nodes: tuple[Snapshot, int]) -> dict[str, ObjectStatus]:
-    results = [(evaluate_chain(chain.compiled, facts), facts, size) for facts, size in nodes]
-    wanted = [
-        combine(facts, policy, make_default_labels(facts, policy.defaults), chain, result)
-        for result, facts, _ in results
-    ]
-    told = object_statuses(chain, [(result.results, size) for result, _, size in results], wanted)
-    return {status.name: status for status in told}
+    counting = StatusCounting(chain)
+    for facts, size in nodes:
+        result = evaluate_chain(chain.compiled, facts)
+        counting.add_results(result.results, size)
+        counting.add_wanted(combine(facts, policy, make_default_labels(facts, policy.defaults), chain, result))
+    return {status.name: status for status in counting.statuses()}
 
 
 def test_nodes_are_counted_by_rule_and_outcome(policy: LabelPolicy, facts_of: FactsOf) -> None:

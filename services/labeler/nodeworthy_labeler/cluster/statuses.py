@@ -130,7 +130,7 @@ class Statuses:
     async def _write_rules(self, fates: RuleFates, fleet: Fleet, rules: RuleSet) -> None:
         if not self._rules.states or RULES in self._without_status:
             return
-        found = fates.find(fleet, rules)
+        found = await fates.find(fleet, rules)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         for state in list(self._rules.states.values()):
             status = make_rule_status(state, found.get(state.name), now)
