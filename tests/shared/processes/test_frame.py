@@ -43,6 +43,19 @@ def test_a_signal_stops_every_service_and_the_process_goes_on_to_its_end(start: 
     assert [(line["event"], line["signal"]) for line in log] == [("process.stopping", number.name)]
 
 
+def test_what_is_there_when_all_is_ready_is_not_looked_through_for_garbage(start: Start) -> None:
+    look = "gc.get_freeze_count() > 1000"
+    ready = f"on_ready=lambda: print({look}, gc.get_threshold()[0] > before, flush=True)"
+    process = start(
+        f"import gc\nbefore = gc.get_threshold()[0]\n{RUN.replace('on_ready=say_ready', ready)}"
+        f"\nprint({look}, gc.get_threshold()[0] == before)"
+    )
+    assert read_line(process) == "True True"
+    process.send_signal(signal.SIGTERM)
+    out, _ = finish(process)
+    assert out[-2:] == ["False", "True"]
+
+
 def test_a_signal_that_the_parent_ignores_stays_ignored(start: Start) -> None:
     process = start(f"signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{RUN}")
     assert read_line(process) == "ready"
