@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nodeworthy.features import FeatureSet, SetState, SetStatus
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources import SystemSource
-from nodeworthy_detector.sources.system.os_release import parse_os_release, parse_version_id
+from nodeworthy_detector.sources.system.os_release import parse_version_id
 
 Plant = Callable[[Mapping[str, str | bytes]], Host]
 
@@ -67,12 +67,6 @@ def test_o9_a_bad_line_harms_only_itself(plant: Plant) -> None:
     assert SystemSource().read(host).faults == ("etc/os-release: line 2 is no assignment",)
 
 
-def test_quotes_of_both_kinds_are_taken_off() -> None:
-    values, bad = parse_os_release("A=\"x y\"\nB='43.81.202003052336.0'\nC=8.0\n")
-    assert values == {"A": "x y", "B": "43.81.202003052336.0", "C": "8.0"}
-    assert bad == ()
-
-
 @pytest.mark.parametrize(
     ("version", "components"),
     [
@@ -97,8 +91,5 @@ def test_a_system_without_the_file_is_no_recording_without_etc(plant: Plant) -> 
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
-    values, bad_lines = parse_os_release(text)
-    assert all("\n" not in value for value in values.values())
-    assert len(values) + len(bad_lines) <= text.count("\n") + 1
-    parse_version_id(text)
+def test_any_version_is_read(text: str) -> None:
+    assert all(value is None or value.isdigit() for value in parse_version_id(text).values())

@@ -9,7 +9,7 @@ from tests.resolver.inspection.trees import MemoryTree
 from nodeworthy.features import FeatureSet
 from nodeworthy.requirements import Sureness
 from nodeworthy.rules import Outcome, Rule, compile_rule
-from nodeworthy_resolver.inspection.readings.distributions import DistributionRow, parse_os_release, read_distribution
+from nodeworthy_resolver.inspection.readings.distributions import DistributionRow, read_distribution
 from nodeworthy_resolver.inspection.readings.levels import BASELINES
 from nodeworthy_resolver.inspection.readings.ranges import in_range
 from nodeworthy_resolver.inspection.readings.tables import read_table
@@ -82,10 +82,6 @@ def test_amazon_linux_2023_on_arm_needs_armv8_2() -> None:
     n1 = FeatureSet(flags=frozenset({*(a72.flags or ()), "ATOMICS", "ASIMDRDM", "DCPOP"}))
     assert outcome(requirement, node({}, cpu_cpuid=a72, cpu_hwcap=words)) is Outcome.FALSE
     assert outcome(requirement, node({}, cpu_cpuid=n1)) is Outcome.TRUE
-
-
-def test_quotes_comments_and_other_lines_do_not_disturb() -> None:
-    assert parse_os_release("\n# x\nID='a'\nnonsense\nVERSION_ID=\n") == {"ID": "a", "VERSION_ID": ""}
 
 
 @pytest.mark.parametrize("row", read_table("distributions", DistributionRow), ids=str)

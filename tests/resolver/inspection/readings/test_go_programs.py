@@ -17,7 +17,7 @@ from nodeworthy.features import FeatureSet
 from nodeworthy.requirements import Effect, Sureness
 from nodeworthy.rules import Outcome
 from nodeworthy_resolver.inspection.elf import read_elf
-from nodeworthy_resolver.inspection.readings.go_programs import parse_go_program, parse_list, read_go_programs
+from nodeworthy_resolver.inspection.readings.go_programs import parse_go_program, read_go_programs
 from nodeworthy_resolver.inspection.subject import ImageConfig
 from nodeworthy_resolver.inspection.subject import Outcome as Found
 
@@ -86,13 +86,6 @@ def test_goppc64_is_only_probable_because_nothing_tests_it() -> None:
     assert (requirement.sureness, requirement.effect) == (Sureness.PROBABLE, Effect.CRASHES)
 
 
-def test_replaced_modules_count_as_what_replaces_them() -> None:
-    found = parse_list(
-        "go1.20", "dep\tgolang.org/x/sys\tv0.1.0\th1:\n=>\texample.com/fork\tv0.9.0\th1:\ndep\ta\tv1\t\n"
-    )
-    assert found.dependencies == {"example.com/fork": "v0.9.0", "a": "v1"}
-
-
 def test_before_go_1_18_the_header_points_to_its_texts() -> None:
     texts = b"go1.17.5", FRAME + b"path\tx\nmod\tx\tv0.1.0\n" + FRAME
     made = Made(kind=2)
@@ -109,7 +102,7 @@ def test_before_go_1_18_the_header_points_to_its_texts() -> None:
     assert elf is not None
     found = parse_go_program(elf, memoryview(data))
     assert found is not None
-    assert (found.version, found.module, found.module_version) == ("go1.17.5", "x", "v0.1.0")
+    assert (found.version, found.build.module, found.build.version) == ("go1.17.5", "x", "v0.1.0")
 
 
 def test_a_real_program_is_read() -> None:
@@ -119,8 +112,8 @@ def test_a_real_program_is_read() -> None:
     assert elf is not None
     found = parse_go_program(elf, memoryview(data))
     assert found is not None
-    assert found.module == "github.com/nats-io/nats-server/v2"
-    assert found.settings["GOARCH"] == elf.architecture
+    assert found.build.module == "github.com/nats-io/nats-server/v2"
+    assert found.build.settings["GOARCH"] == elf.architecture
 
 
 @given(st.binary(max_size=300))

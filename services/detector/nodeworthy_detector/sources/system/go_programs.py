@@ -1,21 +1,14 @@
-"""The version of a program written in Go, which its build leaves in it (Go, debug/buildinfo); nothing is executed."""
+"""The version of a program written in Go, which its build leaves in it ; nothing is executed."""
 
 import re
 
+from nodeworthy.formats.go_builds import FLAGS_AT, HEADER_BYTES, INLINE, MAGIC, parse_list, read_texts
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources.system.elf import read_elf
 
 _SECTION = ".go.buildinfo"
-_MAGIC = b"\xff Go buildinf:"
-_HEADER_BYTES = 32
-_INLINE = 2
-"""The flag in byte 15 of a build with Go 1.18 or newer: two texts follow the header."""
-
 _MAX_SECTION_BYTES = 256 * 1024
 """Kubernetes' programs, with the most modules, have 40 kB."""
-
-_FRAME_BYTES = 16
-"""The mark before and after the list of modules."""
 
 _PSEUDO = re.compile(r"-(?:0\.)?[0-9]{14}-[0-9a-f]{12}")
 """The end of the version of a commit that has no tag: Go modules reference, "Pseudo-versions"."""
@@ -36,46 +29,17 @@ def read_go_version(host: Host, path: str) -> str | None:
     section = elf.find(host, _SECTION) if elf else None
     if elf is None or section is None:
         return None
-    return parse_go_version(parse_build_info(elf.read(host, section, _MAX_SECTION_BYTES)))
+    return parse_go_version(elf.read(host, section, _MAX_SECTION_BYTES))
 
 
-def parse_build_info(data: bytes) -> str:
-    """The list of modules and settings in section ``.go.buildinfo``; empty if there is none, or Go is older than 1.18."""
-    if data[: len(_MAGIC)] != _MAGIC or len(data) <= _HEADER_BYTES or not data[15] & _INLINE:
-        return ""
-    _go, position = _text(data, _HEADER_BYTES)
-    info, _ = _text(data, position)
-    return info[_FRAME_BYTES:-_FRAME_BYTES].decode("utf-8", "replace")
+def parse_go_version(data: bytes) -> str | None:
+    """The version in a section ``.go.buildinfo``: what the linker was told, else the main module's tag.
 
-
-def _text(data: bytes, position: int) -> tuple[bytes, int]:
-    """A text behind its length, which is a varint: seven bits per byte, the lowest first."""
-    length = shift = 0
-    while position < len(data):
-        byte = data[position]
-        position += 1
-        length |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80 or shift > 35:  # noqa: PLR2004 # the last byte; no length needs more than five
-            break
-    return data[position : position + length], position + length
-
-
-def parse_go_version(info: str) -> str | None:
-    """The version: what the linker was told, else the main module's tag.
-
-    The text::
-
-        path	github.com/opencontainers/runc
-        mod	github.com/opencontainers/runc	(devel)
-        build	-ldflags="-X main.gitCommit=v1.1.12-0-g51d5e946 -X main.version=1.1.12"
+    What builds with Go before 1.18 have noted lies elsewhere, and is not looked for.
     """
-    module = None
-    for line in info.splitlines():
-        kind, _, rest = line.partition("\t")
-        if kind == "build" and rest.startswith("-ldflags") and (linked := _LINKED.search(rest)):
-            return linked[1]
-        if kind == "mod":
-            version = rest.partition("\t")[2].partition("\t")[0]
-            module = None if _PSEUDO.search(version) else _TAGGED.match(version)
-    return module[1] if module else None
+    if not data.startswith(MAGIC) or len(data) <= HEADER_BYTES or not data[FLAGS_AT] & INLINE:
+        return None
+    build = parse_list(read_texts(data)[1])
+    linked = _LINKED.search(build.settings.get("-ldflags", ""))
+    found = linked or (None if _PSEUDO.search(build.version) else _TAGGED.match(build.version))
+    return found[1] if found else None

@@ -4,12 +4,12 @@ The table ``data/distributions.json`` has only what is above the first processor
 loader's own check (libcs.py) does not tell.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
+from nodeworthy.formats.os_release import PLACES, parse_os_release
 from nodeworthy.requirements import Effect, Evidence, Information, Layer, Requirement, Software, Sureness
 from nodeworthy_resolver.inspection.closure.records import Loaded, Role
 from nodeworthy_resolver.inspection.readings.findings import Findings, architecture, weaker
@@ -25,10 +25,6 @@ from nodeworthy_resolver.inspection.readings.libcs import (
 from nodeworthy_resolver.inspection.readings.ranges import in_range
 from nodeworthy_resolver.inspection.readings.tables import read_table
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
-
-_PLACES = ("/etc/os-release", "/usr/lib/os-release")
-"""The second is read where the first is not there: os-release(5)."""
-_ASSIGNMENT = re.compile(r"([A-Za-z0-9_]+)=(.*)")
 
 _CHECKED_SINCE = (2, 34)
 """glibc whose loader checks the processor it was compiled for (NEWS of glibc 2.33 and 2.34)."""
@@ -73,21 +69,11 @@ def read_distribution(subject: Subject) -> Outcome:
 
 def find_distribution(subject: Subject, findings: Findings) -> Distribution | None:
     """What os-release says; ``None`` where there is none, as in an image of one program."""
-    for path in _PLACES:
+    for path in (f"/{place}" for place in PLACES):
         text = findings.text(subject, path)
         if text is not None:
-            return Distribution(parse_os_release(text), path)
+            return Distribution(parse_os_release(text).values, path)
     return None
-
-
-def parse_os_release(text: str) -> dict[str, str]:
-    r"""The assignments of os-release(5), quotes at both ends taken off; other lines are passed over.
-
-    >>> parse_os_release('ID=fedora\\nVERSION_ID="41"\n# a comment')
-    {'ID': 'fedora', 'VERSION_ID': '41'}
-    """
-    found = (_ASSIGNMENT.fullmatch(line.strip()) for line in text.splitlines())
-    return {match[1]: match[2].strip("\"'") for match in found if match}
 
 
 def _matching(found: Distribution, machine: str) -> Iterator[DistributionRow]:

@@ -1,13 +1,23 @@
 """Programs written in Go: what their build has left in them, and what that asks of a node.
 
-The format is that of Go's package debug/buildinfo: a header of 32 bytes at a multiple of 16; since Go 1.18 (bit 1 of byte
-15) the version and the list of modules follow it, each behind its length; before, it holds two pointers to them.
+The header of the build information (:mod:`nodeworthy.formats.go_builds`) stands at a multiple of 16; before Go 1.18 it holds
+two pointers to the texts.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from nodeworthy.formats.go_builds import (
+    FLAGS_AT,
+    HEADER_BYTES,
+    INLINE,
+    MAGIC,
+    MAX_LIST_BYTES,
+    GoBuild,
+    parse_list,
+    read_texts,
+)
 from nodeworthy.requirements import Effect, Evidence, Information, Layer, Requirement, Software, Sureness
 from nodeworthy_resolver.inspection.elf import Elf
 from nodeworthy_resolver.inspection.elf.records import WRITABLE
@@ -15,16 +25,10 @@ from nodeworthy_resolver.inspection.readings.findings import Findings, reach, se
 from nodeworthy_resolver.inspection.readings.levels import BASELINES
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
 
-_MAGIC = b"\xff Go buildinf:"
-_HEADER = re.compile(re.escape(_MAGIC))
-_HEADER_BYTES = 32
+_HEADER = re.compile(re.escape(MAGIC))
 _ALIGN = 16
-_POINTER_SIZE_AT, _FLAGS_AT = 14, 15
-_BIG_ENDIAN, _INLINE = 1, 2
-_MAX_LIST_BYTES = 1024 * 1024
-"""Of the list of modules; Kubernetes' programs have 40 kB."""
-_FRAME_BYTES = 16
-"""The mark before and after the list of modules."""
+_POINTER_SIZE_AT = 14
+_BIG_ENDIAN = 1
 _VERSION = re.compile(r"(?:go|devel )[^\n\0]{1,120}")
 
 _TOLD = ("CGO_ENABLED", "-buildmode", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GOPPC64", "GORISCV64", "GO386")
@@ -35,18 +39,11 @@ _LSE_AT = re.compile(r"v(?:8\.[1-9]|9\.[0-9])|.*,lse\b")
 
 
 class GoProgram(NamedTuple):
-    """What a Go build says of itself (runtime/debug.BuildInfo)."""
+    """A Go program of the image."""
 
     version: str
     """Of Go, as ``go1.22.3``."""
-    path: str
-    """Of the main package."""
-    module: str
-    module_version: str
-    dependencies: Mapping[str, str]
-    """Modules and their versions, replacements taken in."""
-    settings: Mapping[str, str]
-    """As ``GOAMD64`` and ``CGO_ENABLED``; empty before Go 1.18."""
+    build: GoBuild
     offset: int
     """Of the header in the file."""
 
@@ -55,10 +52,10 @@ def read_go_programs(subject: Subject) -> Outcome:
     """Every Go program of the image, and the processors that its build asks for."""
     findings = Findings()
     for path, program in find_go_programs(subject, findings):
-        name = program.module or program.path or path.rpartition("/")[2]
-        findings.software.append(Software(name, program.module_version, "go", path))
+        name = program.build.module or program.build.path or path.rpartition("/")[2]
+        findings.software.append(Software(name, program.build.version, "go", path))
         text = f"built with {program.version}" + "".join(
-            f", {key}={program.settings[key]}" for key in _TOLD if key in program.settings
+            f", {key}={program.build.settings[key]}" for key in _TOLD if key in program.build.settings
         )
         findings.information.append(Information("go-build", text, (_evidence(path, program, program.version),)))
         findings.requirements.extend(_requirements(path, program, reach(subject, path) or Sureness.ADVISORY))
@@ -82,72 +79,20 @@ def parse_go_program(elf: Elf, view: memoryview) -> GoProgram | None:
     section = elf.section(".go.buildinfo")
     start = section.offset if section else next((one.offset for one in elf.loads() if one.flags & WRITABLE), 0)
     for found in search(_HEADER, view, start):
-        header = bytes(view[found.offset : found.offset + _HEADER_BYTES])
-        if found.offset % _ALIGN or len(header) < _HEADER_BYTES:
+        header = bytes(view[found.offset : found.offset + HEADER_BYTES])
+        if found.offset % _ALIGN or len(header) < HEADER_BYTES:
             continue
-        texts = _inline(view, found.offset) if header[_FLAGS_AT] & _INLINE else _pointed(elf, view, header)
+        texts = read_texts(view, found.offset) if header[FLAGS_AT] & INLINE else _pointed(elf, view, header)
         version = texts[0].decode("utf-8", "replace")
         if _VERSION.fullmatch(version):
-            return parse_list(version, texts[1][_FRAME_BYTES:-_FRAME_BYTES].decode("utf-8", "replace"), found.offset)
+            return GoProgram(version, parse_list(texts[1]), found.offset)
     return None
-
-
-def parse_list(version: str, text: str, offset: int = 0) -> GoProgram:
-    r"""The list of modules and settings.
-
-    The text::
-
-    path	example.com/tool
-    mod	example.com/tool	v1.2.0	h1:...
-    dep	golang.org/x/sys	v0.1.0	h1:...
-    =>	example.com/fork	v0.2.0	h1:...
-    build	GOAMD64=v3
-    """
-    path = module = module_version = last = ""
-    dependencies: dict[str, str] = {}
-    settings: dict[str, str] = {}
-    for line in text.splitlines():
-        kind, *parts = line.split("\t")
-        if kind == "path" and parts:
-            path = parts[0]
-        elif kind == "mod" and parts:
-            module, module_version = parts[0], parts[1] if len(parts) > 1 else ""
-        elif kind == "dep" and len(parts) > 1:
-            last = parts[0]
-            dependencies[last] = parts[1]
-        elif kind == "=>" and len(parts) > 1 and last:
-            # What is built in is the replacement; its own version says nothing of the module that it replaces.
-            del dependencies[last]
-            dependencies[parts[0]] = parts[1]
-            last = ""
-        elif kind == "build" and parts:
-            key, _, value = parts[0].partition("=")
-            settings[key.strip('"')] = value.strip('"')
-    return GoProgram(version, path, module, module_version, dependencies, settings, offset)
-
-
-def _inline(view: memoryview, offset: int) -> tuple[bytes, bytes]:
-    version, position = _text(view, offset + _HEADER_BYTES)
-    return version, _text(view, position)[0]
-
-
-def _text(view: memoryview, position: int) -> tuple[bytes, int]:
-    """A text behind its length, which is a varint: seven bits per byte, the lowest first (encoding/binary)."""
-    length = shift = 0
-    for byte in bytes(view[position : position + 5]):
-        position += 1
-        length |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:  # noqa: PLR2004 # the last byte
-            break
-    end = position + min(length, _MAX_LIST_BYTES)
-    return bytes(view[position:end]), end
 
 
 def _pointed(elf: Elf, view: memoryview, header: bytes) -> tuple[bytes, bytes]:
     """Until Go 1.17: behind the flags two addresses of Go strings, each an address and a length."""
     size = header[_POINTER_SIZE_AT]
-    order = ">" if header[_FLAGS_AT] & _BIG_ENDIAN else "<"
+    order = ">" if header[FLAGS_AT] & _BIG_ENDIAN else "<"
     if size not in {4, 8}:
         return b"", b""
     first, second = (
@@ -162,7 +107,7 @@ def _go_string(elf: Elf, view: memoryview, address: int, size: int, order: str) 
         return b""
     record = bytes(view[at : at + 2 * size])
     start, length = elf.offset_of(_number(record[:size], order)), _number(record[size:], order)
-    return b"" if start is None else bytes(view[start : start + min(length, _MAX_LIST_BYTES)])
+    return b"" if start is None else bytes(view[start : start + min(length, MAX_LIST_BYTES)])
 
 
 def _number(data: bytes, order: str) -> int:
@@ -174,7 +119,7 @@ def _evidence(path: str, program: GoProgram, seen: str) -> Evidence:
 
 
 def _requirements(path: str, program: GoProgram, sureness: Sureness) -> Iterator[Requirement]:
-    for key, baseline, is_checked in _asked(program.settings):
+    for key, baseline, is_checked in _asked(program.build.settings):
         if baseline not in BASELINES:
             continue
         wanted = BASELINES[baseline]
@@ -185,7 +130,7 @@ def _requirements(path: str, program: GoProgram, sureness: Sureness) -> Iterator
             effect=Effect.DOES_NOT_START if is_checked else Effect.CRASHES,
             sureness=sureness if is_checked or sureness is not Sureness.CERTAIN else Sureness.PROBABLE,
             match_any=wanted.ways,
-            evidence=(_evidence(path, program, f"{key}={program.settings[key]}"),),
+            evidence=(_evidence(path, program, f"{key}={program.build.settings[key]}"),),
             remedy=f"a build with a lower {key}",
         )
 

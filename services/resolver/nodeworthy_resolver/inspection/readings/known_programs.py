@@ -31,8 +31,8 @@ def read_known_programs(subject: Subject) -> Outcome:
     for path, program in find_go_programs(subject, findings):
         for known in known_software():
             for module in known.modules:
-                version = program.dependencies.get(module) or (
-                    program.module_version if module == program.module else ""
+                version = program.build.dependencies.get(module) or (
+                    program.build.version if module == program.build.module else ""
                 )
                 if version:
                     evidence = Evidence(path, f"{module} {version}", program.offset)
