@@ -20,7 +20,8 @@ _SCRATCH = "scratch"
 _WORD = r"""(?:"[^"]*"|'[^']*'|[^\s"'\\]|\\.)"""
 _BASE = re.compile(rf"(?P<image>{_WORD}+)(?:\s+[Aa][Ss]\s+(?P<stage>[A-Za-z][A-Za-z0-9_.-]*))?")
 _ARGUMENT = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*)(?:=({_WORD}*))?")
-_MOUNT_FROM = re.compile(r"(?:^|,)from=([^,]*)")
+_MOUNT_FROM = re.compile(r'(?:^|,)("?)from=([^,"]*)\1', re.IGNORECASE)
+"""BuildKit reads a mount as a line of comma-separated values, which may be quoted, and its keys in any case."""
 
 
 class Use(NamedTuple):
@@ -144,6 +145,9 @@ class _Reader:
         if "$" in name:
             self._complain(instruction, f"from={name}: builders replace no variables there", "name a stage")
             return
+        if name.isdecimal():
+            self._complain(instruction, f"from={name}: there are fewer stages")
+            return
         self.uses.append(Use(name, self._target, instruction.line))
 
     def _expand(self, word: str, instruction: Instruction) -> str | None:
@@ -162,4 +166,4 @@ def _sources(instruction: Instruction) -> list[str]:
     if instruction.name == "COPY":
         return [value for name, value in instruction.flags if name == "from"]
     mounts = (value for name, value in instruction.flags if name == "mount")
-    return [found[1] for value in mounts if (found := _MOUNT_FROM.search(value))]
+    return [found[2] for value in mounts if (found := _MOUNT_FROM.search(value))]

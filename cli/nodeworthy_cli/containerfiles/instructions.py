@@ -13,8 +13,10 @@ from nodeworthy.errors import DocumentError, Problem
 _DIRECTIVE = re.compile(r"#\s*([A-Za-z][A-Za-z0-9]*)\s*=(.+)")
 _NAME = re.compile(r"\s*([A-Za-z]+)(?:\s+(.*))?", re.DOTALL)
 _FLAG = re.compile(r"""--([a-z][a-z0-9-]*)(?:=("[^"]*"|'[^']*'|\S*))?(?:\s+|$)""")
-_WORD = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"'])+""", re.DOTALL)
-_HEREDOC = re.compile(r"""[0-9]*<<(-?)(["']?)([^<"'\s]+)\2""")
+_WORD = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.?|[^\s"'\\])+""", re.DOTALL)
+_HEREDOC = re.compile(r"[0-9]*<<(-?)([^<]+)", re.DOTALL)
+_QUOTED = re.compile(r"""\\(.?)|"((?:\\.|[^"\\])*)"|'([^']*)'""", re.DOTALL)
+"""Parts of a word that a shell takes the quotes or the backslash off."""
 _WITH_HEREDOCS = frozenset({"RUN", "COPY", "ADD"})
 
 
@@ -109,10 +111,11 @@ def _skip_heredocs(lines: list[str], place: int, instruction: Instruction, sourc
         found = _HEREDOC.fullmatch(word)
         if found is None:
             continue
-        while place < len(lines) and (lines[place].lstrip("\t") if found[1] else lines[place]) != found[3]:
+        end = _QUOTED.sub(lambda part: part[1] or part[2] or part[3] or "", found[2])
+        while place < len(lines) and (lines[place].lstrip("\t") if found[1] else lines[place]) != end:
             place += 1
         if place == len(lines):
-            raise _error(source, instruction.line, f"the heredoc {found[3]!r} has no end")
+            raise _error(source, instruction.line, f"the heredoc {end!r} has no end")
         place += 1
     return place
 

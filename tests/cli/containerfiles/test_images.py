@@ -51,6 +51,8 @@ ADD --checksum=sha256:00 https://example.com/x /x
 ONBUILD COPY --from=never /x /x
 """
     assert images_of(text) == ["a linux/amd64", "ghcr.io/x/tool:1 linux/arm64", "busybox:1 linux/arm64"]
+    for mount in ('type=bind,"from=b:1",target=/t', "type=bind,From=b:1", '"type=bind,from=b:1"'):
+        assert images_of(f"FROM a\nRUN --mount={mount} x") == ["a linux/arm64", "b:1 linux/arm64"]
 
 
 def test_the_line_is_where_the_instruction_begins() -> None:
@@ -108,6 +110,10 @@ def test_build_arguments_count_for_what_is_declared() -> None:
         "COPY <<a.txt <<b.txt /d/\nFROM x\na.txt\nFROM y\nb.txt",
         "ONBUILD RUN <<EOF\nFROM x\nEOF",
         "RUN cat 3<<EOF\nFROM x \\\nEOF",
+        "RUN cat <<\\EOF\nFROM x\nEOF",
+        'RUN cat <<E"O"F\nFROM x\nEOF',
+        "RUN cat <<'the end'\nFROM x\nthe end",
+        "RUN echo it\\'s <<EOF it\\'s\nFROM x\nEOF",
     ],
 )
 def test_what_a_heredoc_holds_is_no_instruction(heredoc: str) -> None:
@@ -131,6 +137,7 @@ def test_what_only_looks_like_a_heredoc_is_none() -> None:
         ("FROM --platform=$NOTHING a", 1, "--platform=$NOTHING"),
         ("FROM --platform=a/b/c/d a", 1, "not a platform"),
         ("FROM a\nCOPY --from=$X /x /x", 2, "replace no variables"),
+        ("FROM a\nCOPY --from=7 /x /x", 2, "there are fewer stages"),
     ],
 )
 def test_what_cannot_be_told_is_said_and_the_rest_is_still_told(text: str, line: int, says: str) -> None:
