@@ -110,6 +110,24 @@ async def test_of_several_images_it_must_be_said_which(write_tar: "WriteTar", do
         await look_up(parse_reference(f"docker-archive:{archive}:app:2"), None)
 
 
+async def test_of_several_images_latest_is_meant_and_one_that_is_listed_twice_is_one(
+    write_tar: "WriteTar", docker_members: DockerMembers
+) -> None:
+    archive = write_tar(*docker_members("other:1", "app:latest"))
+    config = docker_members("app:latest")[0][1]
+    by_id = await look_up(parse_reference(f"docker-archive:{archive}@{compute(config)}"), None)
+    assert (await look_up(parse_reference(f"docker-archive:{archive}"), None)).digest == by_id.digest
+    with pytest.raises(ImageNotFoundError, match="holds 2 images"):
+        await look_up(
+            parse_reference(f"docker-archive:{write_tar(*docker_members('other:latest', 'app:latest'))}"), None
+        )
+
+    *files, (name, listing) = docker_members("app:1")
+    twice = write_tar(*files, (name, json.dumps(json.loads(listing) * 2).encode()))
+    for end in ("", ":app:1", f"@{compute(files[0][1])}"):
+        assert (await look_up(parse_reference(f"docker-archive:{twice}{end}"), None)).images
+
+
 async def test_the_layout_that_docker_saves_beside_its_list_counts_and_is_found_by_whole_names(
     build: "Builder", pack: Pack, tmp_path: Path
 ) -> None:

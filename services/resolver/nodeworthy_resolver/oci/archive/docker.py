@@ -8,7 +8,7 @@ no place for attached artifacts.
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -126,10 +126,11 @@ class DockerArchive:
         return images
 
     def _choose(self, images: list[_Image], target: str) -> _Image:
-        if target:
-            found = [image for image in images if self._is_called(image, target)]
-        else:
-            found = list({image.config: image for image in images}.values())
+        """The image that is meant; in an archive with several, ``latest`` as in a layout."""
+        called = [image for image in images if self._is_called(image, target)] if target else images
+        found = _distinct(called)
+        if not target and len(found) > 1:
+            found = _distinct(image for image in images if _is_latest(image)) or found
         if len(found) == 1:
             return found[0]
         tags = [tag for image in images for tag in image.tags or ()]
@@ -163,3 +164,11 @@ class DockerArchive:
         made = {"schemaVersion": 2, "mediaType": DOCKER_MANIFEST, "config": described, "layers": []}
         data = json.dumps(made, separators=(",", ":")).encode()
         return Content(data, DOCKER_MANIFEST, digests.compute(data))
+
+
+def _distinct(images: Iterable[_Image]) -> list[_Image]:
+    return list({image.config: image for image in images}.values())
+
+
+def _is_latest(image: _Image) -> bool:
+    return any(tag.endswith(":latest") for tag in image.tags or ())
