@@ -50,7 +50,7 @@ def test_every_field_is_read_and_the_server_comes_last() -> None:
     assert first == MirrorHost(
         url="http://mirror.example:5000",
         path="/cache/v2",
-        capabilities=frozenset({Capability.PULL, Capability.RESOLVE}),
+        capabilities=frozenset({Capability.PULL, Capability.RESOLVE, Capability.REFERRERS}),
         authorities=(HOME / "one.pem", HOME / "two.pem"),
         pairs=((HOME / "client.cert", HOME / "client.key"), (HOME / "both.pem", None)),
         skip_verify=True,
@@ -62,6 +62,11 @@ def test_every_field_is_read_and_the_server_comes_last() -> None:
     assert server.url == "https://registry.example"
     assert server.capabilities == frozenset({Capability.PULL})
     assert server.authorities == (Path("/etc/ca.pem"),)
+
+
+def test_a_host_may_be_trusted_with_what_is_attached_alone() -> None:
+    one, _ = parse_hosts(b'[host."https://a.example"]\ncapabilities = ["pull", "referrers"]', HOME, "hosts.toml")
+    assert one.capabilities == frozenset({Capability.PULL, Capability.REFERRERS})
 
 
 @pytest.mark.parametrize(

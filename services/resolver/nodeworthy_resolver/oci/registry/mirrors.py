@@ -41,7 +41,9 @@ class Capability(StrEnum):
     PULL = "pull"
     """Content by digest, which is verified."""
     RESOLVE = "resolve"
-    """What a tag names, and what is attached: nothing proves that."""
+    """What a tag names: nothing proves that."""
+    REFERRERS = "referrers"
+    """What is attached, which nothing proves either. Newer than ``resolve``, which meant it too."""
     PUSH = "push"
 
 
@@ -207,9 +209,10 @@ def _parse_url(text: str, *, is_whole: bool) -> tuple[str, str]:
 
 def _parse_capabilities(names: tuple[str, ...]) -> frozenset[Capability]:
     try:
-        return frozenset(Capability(name.lower()) for name in names) or _ALL
+        found = frozenset(Capability(name.lower()) for name in names) or _ALL
     except ValueError:
         raise _WrongError(f"the capabilities of a host are {', '.join(Capability)}, and it names another one") from None
+    return found | {Capability.REFERRERS} if Capability.RESOLVE in found else found
 
 
 def _parse_pair(pair: str | tuple[str, ...], folder: Path) -> tuple[Path, Path | None]:

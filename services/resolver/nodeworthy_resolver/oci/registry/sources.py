@@ -1,7 +1,7 @@
 """Who is asked for a repository's content, in turn: its mirrors, then the registry; as containerd does it.
 
 What is asked by digest may come from anybody, since it is verified. What a tag names and what is attached is only believed
-of a host that the operator trusts with it (capability ``resolve``).
+of a host that the operator trusts with it (capabilities ``resolve`` and ``referrers``).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -81,7 +81,7 @@ class Sources:
         Raises:
             NodeworthyError: nobody lists anything, and not even a mirror could be asked.
         """
-        trusted = self.trusted(Capability.RESOLVE)
+        trusted = self.trusted(Capability.REFERRERS)
         empty: Listing | None = None
         for place, endpoint in enumerate(trusted):
             is_last = place + 1 == len(trusted)
