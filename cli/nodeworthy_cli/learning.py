@@ -69,9 +69,11 @@ async def _learn_files(target: RootFolder | SingleFile) -> ImageKnowledge:
 async def inspect_image(target: Target, image: PlatformImage, access: oci.RegistryAccess) -> Inspection | None:
     """What an image's files say; ``None`` where it has none."""
     from nodeworthy_resolver.inspection.opening import inspect_opened, open_target  # loads the disassembler
+    from nodeworthy_resolver.inspection.sources import ReadingOptions
 
+    reading = ReadingOptions(claimed=image.claimed)
     try:
-        async with open_target(_pinned(target, image), image.claimed or image.configured, access) as opened:
+        async with open_target(_pinned(target, image), image.claimed or image.configured, access, reading) as opened:
             found = await asyncio.to_thread(inspect_opened, opened)
     except InspectionError as error:
         return uninspected(error)

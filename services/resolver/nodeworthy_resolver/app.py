@@ -16,6 +16,7 @@ from nodeworthy.bus.serving import Served, Serving, ServingSettings
 from nodeworthy.bus.store import Store
 from nodeworthy.errors import first_error
 from nodeworthy.kubernetes.client import Client
+from nodeworthy.platforms import Platform
 from nodeworthy.processes import EventLog
 from nodeworthy.requirements import Inspection
 from nodeworthy.web import Counted, serve_probes
@@ -109,10 +110,10 @@ def _make_look(settings: Settings, secrets: PullSecrets | None) -> Look:
     """What looks at an image's files, a few images at once."""
     places = asyncio.Semaphore(settings.inspection.at_once)
 
-    async def look(reference: Reference) -> Inspection:
+    async def look(reference: Reference, claimed: Platform | None) -> Inspection:
         async with places:
             credential = await secrets.find(reference.credentials_key, reference.repository) if secrets else None
-            job = Job(reference, settings.access, credential, settings.inspection.folder)
+            job = Job(reference, settings.access, credential, settings.inspection.folder, claimed)
             return await inspect_apart(job, settings.inspection.seconds)
 
     return look

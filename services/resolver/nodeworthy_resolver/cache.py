@@ -87,12 +87,12 @@ class ImageCache:
         kept = await self._read(search_key(repository, digest), SearchRecord)
         return self._checked(kept, lambda record: is_search_of(record, repository, digest))
 
-    async def read_inspection(self, digest: str) -> Kept[InspectionRecord]:
-        """What the files of a manifest's image say."""
+    async def read_inspection(self, digest: str, claimed: str = "") -> Kept[InspectionRecord]:
+        """What the files of a manifest's image say; ``claimed`` as :func:`keys.inspection_key` has it."""
         if not digest.startswith("sha256:"):
             return Kept("", None, None)  # as above
-        kept = await self._read(keys.inspection_key(digest), InspectionRecord)
-        return self._checked(kept, lambda record: record.digest == digest)
+        kept = await self._read(keys.inspection_key(digest, claimed), InspectionRecord)
+        return self._checked(kept, lambda record: (record.digest, record.claimed) == (digest, claimed))
 
     async def write(self, kept: Kept[_Record], record: _Record, *, seconds: float | None) -> bool:
         """Put a record in the place of what was found there, unless somebody else did; ``seconds`` until the bus drops it.

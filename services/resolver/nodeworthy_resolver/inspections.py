@@ -4,6 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -25,13 +26,32 @@ from nodeworthy_resolver.settings import InspectionSettings, InspectWhen
 
 _LOG = EventLog("resolver")
 
-Look = Callable[[Reference], Awaitable[Inspection]]
-"""Looks at the files of an image that is named by the digest of its manifest."""
+Look = Callable[[Reference, Platform | None], Awaitable[Inspection]]
+"""Looks at the files of an image that is named by the digest of its manifest; the platform is what only an index says."""
 
 _REMEMBERED = 1024
 """Images whose result, or that there is none, is remembered: some ten kilobytes each."""
 _NONE_SECONDS = 10.0
 """For so long nobody asks the bus again whether somebody else has looked at an image meanwhile."""
+
+
+class _Subject(NamedTuple):
+    """What is looked at. What its bytes say does not change, for one platform."""
+
+    digest: str
+    claimed: Platform | None
+    """Where only the index says it; else the config decides, whatever an index says."""
+
+    @classmethod
+    def of(cls, image: PlatformImage) -> Self:
+        # Without a notice nobody has read the config, which then may say something.
+        is_silent = image.configured is None and bool(image.notices)
+        return cls(image.digest, image.claimed if is_silent else None)
+
+    @property
+    def claim(self) -> str:
+        """For the cache; empty if there is none."""
+        return str(self.claimed) if self.claimed else ""
 
 
 @dataclass(frozen=True)
@@ -64,7 +84,7 @@ class Inspections:
         self._engine = engine
         self._reply_bytes = reply_bytes
         self._clock = clock
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: OrderedDict[_Subject, _Known] = OrderedDict()
 
     async def complete(self, reply: ResolveReply, wanted: Sequence[Platform], inspect: Inspect) -> ResolveReply:
         """The answer with what is known of the files of images for these platforms, or of all, as ``inspect`` wishes."""
@@ -89,31 +109,32 @@ class Inspections:
         return asked
 
     async def _learn(self, image: PlatformImage, knowledge: ImageKnowledge, wish: Inspect) -> Inspection | None:
-        found = await self._find(image.digest)
+        subject = _Subject.of(image)
+        found = await self._find(subject)
         if found is None and wish is not Inspect.KNOWN:
-            found = await self._begin(image, knowledge, wish)
+            found = await self._begin(subject, knowledge, wish)
         return found
 
-    async def _find(self, digest: str) -> Inspection | None:
-        known = self._known.get(digest)
+    async def _find(self, subject: _Subject) -> Inspection | None:
+        known = self._known.get(subject)
         if known is not None and known.until > self._clock():
             return known.inspection
-        kept = await self._cache.read_inspection(digest)
+        kept = await self._cache.read_inspection(subject.digest, subject.claim)
         found = kept.record.inspection if kept.record and kept.record.inspection.engine == self._engine else None
-        self._remember(digest, found)
+        self._remember(subject, found)
         return found
 
-    async def _begin(self, image: PlatformImage, knowledge: ImageKnowledge, wish: Inspect) -> Inspection | None:
+    async def _begin(self, subject: _Subject, knowledge: ImageKnowledge, wish: Inspect) -> Inspection | None:
         """Begin to look, or join who does; what is found where somebody waits for it."""
-        name = f"inspect {image.digest}"
+        name = f"inspect {subject.digest}"
         reference = parse_reference(knowledge.reference)
         assert isinstance(reference, Reference)
-        pinned = replace(reference, digest=parse_digest(image.digest))
+        pinned = replace(reference, digest=parse_digest(subject.digest))
         try:
             if wish is Inspect.START:
-                self._flights.begin(image.digest, lambda: self._inspect(pinned, image.digest), name=name)
+                self._flights.begin(subject, lambda: self._inspect(pinned, subject), name=name)
                 return None
-            return await self._flights.join(image.digest, lambda: self._inspect(pinned, image.digest), name=name)
+            return await self._flights.join(subject, lambda: self._inspect(pinned, subject), name=name)
         except (InspectionError, RegistryError) as error:
             return uninspected(error, self._engine)
         except BusBusyError as error:
@@ -121,28 +142,29 @@ class Inspections:
                 raise BusBusyError(error.what, why=error.why, todo="ask again in a minute") from error
             return None
 
-    async def _inspect(self, reference: Reference, digest: str) -> Inspection:
+    async def _inspect(self, reference: Reference, subject: _Subject) -> Inspection:
         _LOG.info("resolver.inspecting", image=str(reference))
         began = time.monotonic()
         try:
-            found = await self._look(reference)
+            found = await self._look(reference, subject.claimed)
         except NodeworthyError as error:
             self._metrics.inspections.labels("failed").inc()
             _LOG.warning("resolver.inspection_failed", image=str(reference), error=error)
             raise
         self._metrics.inspections.labels("done").inc()
         self._metrics.inspection_seconds.observe(time.monotonic() - began)
-        self._remember(digest, found)
-        kept = await self._cache.read_inspection(digest)
-        record = InspectionRecord(digest=digest, inspection=found, looked=int(self._clock()))
+        self._remember(subject, found)
+        kept = await self._cache.read_inspection(subject.digest, subject.claim)
+        record = InspectionRecord(
+            digest=subject.digest, inspection=found, looked=int(self._clock()), claimed=subject.claim
+        )
         await self._cache.write(kept, record, seconds=None)
         return found
 
-    def _remember(self, digest: str, found: Inspection | None) -> None:
-        # What the bytes of a digest say does not change.
+    def _remember(self, subject: _Subject, found: Inspection | None) -> None:
         until = float("inf") if found else self._clock() + _NONE_SECONDS
-        self._known[digest] = _Known(found, until)
-        self._known.move_to_end(digest)
+        self._known[subject] = _Known(found, until)
+        self._known.move_to_end(subject)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
 

@@ -21,6 +21,8 @@ class InspectionRecord(Message, frozen=True, kw_only=True):
     inspection: Inspection
     looked: int
     """Unix time in seconds when the files were read."""
+    claimed: str = ""
+    """The platform that an index says, where the image's config says none."""
 
 
 class TagRecord(Message, frozen=True, kw_only=True):

@@ -96,9 +96,13 @@ def image_key(digest: str) -> str:
     return f"sha256-{set_key(digest)}"
 
 
-def inspection_key(digest: str) -> str:
-    """The key in bucket ``images`` of what the files of a manifest's image say, ``scan-<hex>``."""
-    return f"scan-{set_key(digest)}"
+def inspection_key(digest: str, claimed: str = "") -> str:
+    """The key in bucket ``images`` of what the files of a manifest's image say, ``scan-<hex>``.
+
+    ``claimed`` is a platform that only an index says: what is found under it counts for no other.
+    """
+    hexadecimal = set_key(digest)
+    return f"scan-{hashlib.sha256(f'{digest} {claimed}'.encode()).hexdigest() if claimed else hexadecimal}"
 
 
 def tag_key(reference: str) -> str:

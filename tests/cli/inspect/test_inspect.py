@@ -10,6 +10,11 @@ from tests.cases.images.making import write
 from tests.cases.images.parts import app, glibc, library, static
 from tests.cases.images.records import Child, Image
 from tests.cases.images.shapes import one
+from tests.resolver.conftest import Builder
+from tests.resolver.inspection.sources.conftest import LAYER, config_of
+from tests.resolver.inspection.test_apart import packed
+
+from nodeworthy_resolver.oci.manifests import IMAGE_CONFIG
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Nodeworthy
@@ -121,3 +126,19 @@ def test_an_image_in_a_registry_is_inspected_and_judged_by_its_files(
     verdict = json.loads(nodeworthy("check", name, "--inspect", *on, code=1).stdout)
     assert verdict["verdict"] == "image-defect"
     assert "libgone.so.1" in verdict["reason"]
+
+
+def test_an_image_whose_platform_only_its_index_says_is_judged_by_it(
+    nodeworthy: "Nodeworthy", referrers_registry: str, oras: "Oras", tmp_path: Path
+) -> None:
+    build = Builder()
+    layer = packed(app=static("arm64"))
+    said = json.loads(config_of(layer, Entrypoint=["/app"])) | {"os": "", "architecture": ""}
+    config = build.blob(json.dumps(said).encode(), IMAGE_CONFIG)
+    image = build.document({"config": config, "layers": [build.blob(layer, LAYER)]})
+    build.write_layout(tmp_path / "silent", build.tagged(build.index((image, "linux/amd64")), "1"))
+    name = f"{referrers_registry}/silent:1"
+    oras("cp", "--from-oci-layout", "silent:1", name, "--to-plain-http")
+    for reference, more in (("oci:silent:1", ()), (name, ("--plain-http",))):
+        asked = ("check", reference, *more, "--inspect", "-o", "json")
+        assert "is for linux/amd64, but /app" in json.loads(nodeworthy(*asked, code=1).stdout)["reason"]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from tests.resolver.app.conftest import NAMES
+from tests.resolver.inspection.elves import Made
+from tests.resolver.inspection.sources.conftest import LAYER, config_of
 from tests.resolver.inspection.test_apart import LAYERS, image_of, packed
 
 from nodeworthy.bus import keys, payloads
@@ -17,6 +19,7 @@ from nodeworthy.bus.resolving import resolve
 from nodeworthy.bus.store import Store
 from nodeworthy.requirements import Inspection
 from nodeworthy_resolver.inspection.limits import ENGINE
+from nodeworthy_resolver.oci.manifests import IMAGE_CONFIG
 from nodeworthy_resolver.settings import InspectionSettings, InspectWhen
 
 if TYPE_CHECKING:
@@ -110,3 +113,23 @@ async def test_an_image_that_cannot_be_read_is_unexplored_and_harms_nobody(
     faulty.tags["v2"] = image_of(build, *LAYERS)
     async with asyncio.timeout(60):
         assert codes(await look(reader, faulty.name.replace(":v1", ":v2"), Inspect.WAIT)) == ["library-missing"]
+
+
+async def test_what_only_an_index_says_of_the_platform_counts_and_for_no_other(
+    start: "Start", reader: "Person", faulty: "FaultyRegistry", build: "Builder"
+) -> None:
+    layer = packed(app=Made(machine=62, kind=2).bytes())
+    said = msgspec.json.decode(config_of(layer, Entrypoint=["/app"]))
+    config = build.blob(msgspec.json.encode({"config": said["config"], "rootfs": said["rootfs"]}), IMAGE_CONFIG)
+    child = build.document({"config": config, "layers": [build.blob(layer, LAYER)]})
+    faulty.tags["v1"] = build.index((child, "linux/arm64"))
+    faulty.tags["v2"] = build.index((child, "linux/amd64"))
+    right, alone = (faulty.name.replace(":v1", end) for end in (":v2", f"@{child.digest}"))
+    first = await start()
+
+    for reference, expected in ((faulty.name, ["content-platform-mismatch"]), (right, []), (alone, [])):
+        assert codes(await look(reader, reference, Inspect.WAIT)) == expected
+    await first.end()
+    await start()
+    for reference, expected in ((faulty.name, ["content-platform-mismatch"]), (right, []), (alone, [])):
+        assert codes(await look(reader, reference, Inspect.KNOWN)) == expected

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nodeworthy.errors import InspectionError
+from nodeworthy.platforms import Platform
 from nodeworthy.requirements import Inspection
 from nodeworthy_resolver.oci import Reference, RegistryAccess
 from nodeworthy_resolver.oci.registry.credential import Credential
@@ -28,6 +29,8 @@ class Job:
     """Beside those of the files of ``access``; for the reference's own registry alone."""
     folder: Path | None = None
     """Where files are kept meanwhile; ``None``: where temporary files lie."""
+    claimed: Platform | None = None
+    """What an index says of the image's platform."""
     memory_bytes: int = 1536 * 1024 * 1024
     """Of memory that the process may have for itself (RLIMIT_DATA); mapped files do not count."""
     cpu_seconds: int = 900

@@ -61,9 +61,10 @@ def _perform(job: Job) -> Answer:
 
 
 async def _inspect(job: Job) -> Inspection:
+    reading = ReadingOptions(folder=job.folder, claimed=job.claimed)
     async with (
         RegistryClient(job.access, credentials=_Given(job)) as client,
-        open_stored(client.store(job.reference), job.reference, None, ReadingOptions(folder=job.folder)) as opened,
+        open_stored(client.store(job.reference), job.reference, None, reading) as opened,
     ):
         found = inspect_opened(opened)
     return fit_inspection(found)

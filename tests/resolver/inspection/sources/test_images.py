@@ -73,6 +73,21 @@ async def test_the_platform_chooses_from_an_index(build: "Builder", make_image: 
             pass
 
 
+async def test_what_only_the_index_says_of_the_platform_counts(
+    build: "Builder", make_image: "MakeImage", tmp_path: Path
+) -> None:
+    image = make_image(pack({"one": b""}), system="", architecture="")
+    folder = build.write_layout(tmp_path / "layout", build.entry(build.index((image, "linux/arm64"))))
+    pinned = parse_reference(f"oci:{folder}@{image.digest}")
+
+    async with open_image(parse_reference(f"oci:{folder}"), ARM64) as opened:
+        assert opened.config.platform == ARM64
+    async with open_image(pinned, reading=ReadingOptions(claimed=ARM64)) as opened:
+        assert opened.config.platform == ARM64
+    async with open_image(pinned) as opened:
+        assert opened.config.platform is None
+
+
 async def test_a_missing_or_damaged_layer_is_told(build: "Builder", make_image: "MakeImage", tmp_path: Path) -> None:
     image = make_image(LOWER)
     folder = build.write_layout(tmp_path / "layout", build.entry(image))

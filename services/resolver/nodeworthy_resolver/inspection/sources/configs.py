@@ -28,7 +28,7 @@ class _Document(msgspec.Struct):
 
 
 def parse_config(data: bytes, claimed: Platform | None, source: str) -> ImageConfig:
-    """What a config says of running the image; ``claimed`` is what an index says of its platform.
+    """What a config says of running the image; ``claimed``, what an index says of its platform, fills in what is missing.
 
     Raises:
         NodeworthyError: it is no config.
@@ -41,7 +41,7 @@ def parse_config(data: bytes, claimed: Platform | None, source: str) -> ImageCon
         environment=dict(entry.split("=", 1) for entry in known.environment if "=" in entry),
         working_folder=canonical(section.working_folder or "/"),
         labels={name: value or "" for name, value in (section.labels or {}).items()},
-        platform=configured_platform(known, claimed),
+        platform=configured_platform(known, claimed) or claimed,
     )
 
 

@@ -77,7 +77,7 @@ async def open_stored(
         NodeworthyError: there is no such image, or its files cannot be read.
     """
     reading = reading or ReadingOptions()
-    chosen = await _choose(store, reference, platform)
+    chosen = await _choose(store, reference, platform, reading.claimed)
     source = f"config {digests.short(chosen.manifest.config.digest)} of {store.name}"
     data = await _read_config(store, chosen.manifest, source)
     config = configs.parse_config(data, chosen.claimed, source)
@@ -97,11 +97,13 @@ async def _open_sif(reference: SifReference, nothing: LayeredTree) -> OpenedImag
     return OpenedImage(nothing, ImageConfig(platform=image.configured if image else None), known.digest, (missing,))
 
 
-async def _choose(store: ContentStore, reference: AnyReference, platform: Platform | None) -> _Chosen:
+async def _choose(
+    store: ContentStore, reference: AnyReference, platform: Platform | None, claimed: Platform | None
+) -> _Chosen:
     root = await store.resolve(reference.target)
     document = manifests.parse_manifest(root.data, root.media_type, str(reference))
     if isinstance(document, Manifest):
-        return _Chosen(root, document, None)
+        return _Chosen(root, document, claimed)
     listed, _ = await children.list_children(store, document, str(reference))
     if platform is not None:
         found, _ = await children.choose_children(store, listed, [platform])

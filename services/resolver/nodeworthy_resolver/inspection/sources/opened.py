@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from nodeworthy.platforms import Platform
 from nodeworthy.requirements import Unexplored
 from nodeworthy_resolver.inspection.layers import Bounds
 from nodeworthy_resolver.inspection.subject import ImageConfig
@@ -26,6 +27,8 @@ class ReadingOptions:
     bounds: Bounds = field(default_factory=Bounds)
     folder: Path | None = None
     """Where contents are kept for the time of the inspection; ``None``: where temporary files lie."""
+    claimed: Platform | None = None
+    """What an index says of the image's platform, where the reference names the image itself and not the index."""
 
 
 class SourceTree(Tree, Protocol):
