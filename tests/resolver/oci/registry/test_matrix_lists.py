@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
+from multidict import CIMultiDict
 
 from nodeworthy.images import ARTIFACT_TYPE, ArtifactSearch, SearchState
 from nodeworthy.platforms import Platform
@@ -37,6 +38,21 @@ async def test_01_two_pages_of_the_referrers_api_are_read_by_the_relative_link(
     assert found.artifact is not None
     assert found.artifact.data == b"new"
     assert [one.query for one in faulty.asked("GET", path)] == [{}, {"n": "1", "next": "2"}]
+
+
+async def test_01_the_next_page_is_found_among_several_headers(
+    image: Content, build: "Builder", faulty: "FaultyRegistry", search: "Search", reply: "Reply"
+) -> None:
+    path = f"referrers/{image.digest}"
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        headers = CIMultiDict({"Content-Type": IMAGE_INDEX, "Link": "</style.css>; rel=preload"})
+        headers.add("Link", f'</v2/team/app/{path}?n=1>; rel="next"')
+        return web.Response(body=build.listing().data, headers=headers)
+
+    second = reply(200, build.listing(build.artifact(image)).data, Content_Type=IMAGE_INDEX)
+    faulty.script("GET", path, answer, second)
+    assert (await search(faulty.name)).state is SearchState.FOUND
 
 
 async def test_02_an_empty_list_means_that_nothing_is_attached(

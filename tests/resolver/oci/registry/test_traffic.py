@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict
 from yarl import URL
 
 from nodeworthy.errors import RegistryBusyError
@@ -22,7 +23,7 @@ HUB = URL("https://registry-1.docker.io/v2/")
 
 
 def answer(status: int = 200, **headers: str) -> Answer:
-    return Answer(status, {name.replace("_", "-"): value for name, value in headers.items()}, b"", HUB)
+    return Answer(status, CIMultiDict({name.replace("_", "-"): value for name, value in headers.items()}), b"", HUB)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,12 @@
 
 import re
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import aiohttp
 import msgspec
-from multidict import CIMultiDict
+from multidict import CIMultiDict, MultiMapping
 from yarl import URL
 
 from nodeworthy.errors import (
@@ -30,7 +29,7 @@ class Answer:
     """A complete answer."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: MultiMapping[str]
     body: bytes
     url: URL
     """Where it came from in the end, after redirects."""

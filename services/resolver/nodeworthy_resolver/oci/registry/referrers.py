@@ -157,7 +157,9 @@ def next_page(answer: Answer) -> URL | None:
     Raises:
         RegistryContentError: it is on another host, to which the list's reader was never sent.
     """
-    for target, parameters in _LINK.findall(answer.headers.get("Link", "")):
+    # A proxy may add links of its own, as a header before or after the registry's.
+    links = ", ".join(answer.headers.getall("Link", ()))
+    for target, parameters in _LINK.findall(links):
         relations = " ".join(quoted or bare for quoted, bare in _RELATION.findall(parameters))
         if "next" in relations.lower().split():
             url = follow(answer.url, target)
