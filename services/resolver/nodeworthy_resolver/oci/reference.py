@@ -55,7 +55,7 @@ class Reference:
     @property
     def api_host(self) -> str:
         """The host, with its port, that serves the API."""
-        return _DOCKER_HUB_API if self.host in _DOCKER_HUB_NAMES else self.host
+        return api_host(self.host)
 
     @property
     def credentials_key(self) -> str:
@@ -129,6 +129,11 @@ class SifReference:
 
 AnyReference = Reference | LayoutReference | ArchiveReference | SifReference
 """An image, wherever it lies."""
+
+
+def api_host(host: str) -> str:
+    """The host that serves the API of what images call ``host``."""
+    return _DOCKER_HUB_API if host in _DOCKER_HUB_NAMES else host
 
 
 def credentials_key(host: str) -> str:

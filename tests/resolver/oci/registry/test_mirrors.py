@@ -64,6 +64,12 @@ def test_every_field_is_read_and_the_server_comes_last() -> None:
     assert server.authorities == (Path("/etc/ca.pem"),)
 
 
+@pytest.mark.parametrize("server", ["https://docker.io", "docker.io", "https://index.docker.io/v2/"])
+def test_docker_hub_is_asked_where_its_api_is(server: str) -> None:
+    (only,) = parse_hosts(f'server = "{server}"'.encode(), HOME, "hosts.toml")
+    assert (only.url, only.path) == ("https://registry-1.docker.io", "/v2")
+
+
 def test_a_host_may_be_trusted_with_what_is_attached_alone() -> None:
     one, _ = parse_hosts(b'[host."https://a.example"]\ncapabilities = ["pull", "referrers"]', HOME, "hosts.toml")
     assert one.capabilities == frozenset({Capability.PULL, Capability.REFERRERS})

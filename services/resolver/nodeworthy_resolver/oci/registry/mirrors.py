@@ -20,6 +20,7 @@ import msgspec
 from yarl import URL
 
 from nodeworthy.errors import UsageError
+from nodeworthy_resolver.oci.reference import api_host
 
 FILE = "hosts.toml"
 DEFAULT_FOLDER = "_default"
@@ -203,6 +204,8 @@ def _parse_url(text: str, *, is_whole: bool) -> tuple[str, str]:
         url = URL()
     if url.scheme not in {"http", "https"} or not url.host or url.user or url.query_string:
         raise _WrongError("one of its hosts is no plain http or https address")
+    if (host := api_host(url.host)) != url.host:
+        url = url.with_host(host)  # many files say "https://docker.io", which is a web site
     path = "" if url.raw_path == "/" else normpath(url.raw_path)
     return str(url.origin()), path if is_whole or path.endswith("/v2") else f"{path}/v2"
 
