@@ -24,6 +24,8 @@ from tests.resolver.inspection.readings.test_gpu_code import CODE, PTX, fatbin
 
 from nodeworthy.verdicts import NodeFacts
 
+K80 = ("Tesla K80", "102d")
+
 
 def _amd(target: str) -> NodeFacts:
     return with_facts(
@@ -126,6 +128,20 @@ CASES = (
                 "sm_61 alone on a P100, which is 6.0",
                 lambda: _torch((CODE, 61)),
                 nvidia("570.86.10", *P100),
+                NO,
+                "gpu-code",
+            ),
+            Trial(
+                "sm_37 on a K80, whose number is among those of chips of 3.5",
+                lambda: _torch((CODE, 37), (CODE, 50), (CODE, 60)),
+                nvidia("470.256.02", *K80),
+                YES,
+                truth=RUNS,
+            ),
+            Trial(
+                "from sm_50 on, on a K80",
+                lambda: _torch((CODE, 50), (CODE, 60)),
+                nvidia("470.256.02", *K80),
                 NO,
                 "gpu-code",
             ),

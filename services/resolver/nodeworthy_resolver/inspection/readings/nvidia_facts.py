@@ -143,11 +143,15 @@ def with_capability(supported: Iterable[str], *, others: bool) -> Ways:
 
 def _numbers(rows: Iterable[GpuRow], wanted: set[str], *, others: bool) -> str:
     """A pattern of the device numbers: of the wanted chips, or of all but the known others."""
-    taken = [row for row in rows if (row.capability in wanted) is not others]
-    prefixes = {prefix for row in taken for one in row.device_ids for prefix in _prefixes(one)}
-    if others:
-        short = {prefix for prefix in prefixes if len(prefix) == 3}  # noqa: PLR2004 # digits
-        prefixes = {f"{number:03x}" for number in range(0x1000)} - short
+    capabilities = {prefix: row.capability for row in rows for one in row.device_ids for prefix in _prefixes(one)}
+    prefixes = {f"{number:03x}" for number in range(0x1000)} if others else set()
+    for prefix in sorted(capabilities, key=len):  # a single number (GK210 among those of GK110) is behind its range
+        if capabilities[prefix] in wanted:
+            prefixes.add(prefix)
+        elif prefix in prefixes:
+            prefixes.remove(prefix)
+        elif prefix[:-1] in prefixes:
+            prefixes = prefixes - {prefix[:-1]} | {prefix[:-1] + digit for digit in _DIGITS if prefix[-1] != digit}
     return f"^({'|'.join(_grouped(prefixes))})" if prefixes else ""
 
 
