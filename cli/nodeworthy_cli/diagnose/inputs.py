@@ -40,7 +40,7 @@ def read_given(texts: Sequence[str], kernel_lines: Sequence[str], more: Sequence
         if text != STANDARD_INPUT and _is_file(text)
     )
     kernel = [_decode(read_file(one, MAX_TEXT_BYTES, "kernel log")) if _is_file(one) else one for one in kernel_lines]
-    text = "\n".join([*told, *kernel, *more])
+    text = kernel_log.plain_text("\n".join([*told, *kernel, *more]))
     events = tuple(kernel_log.read_events(kernel_log.split_lines(text)))
     return Given(text, "\n".join(kernel), events, notices)
 

@@ -43,12 +43,15 @@ class ExitCode(NamedTuple):
 def read_exit_code(number: int) -> ExitCode:
     """What a code says: ``132`` as of shells and containers, ``-4`` as of Python's subprocess, ``0xC000001D`` of Windows.
 
+    Docker writes the last of them as a signed number.
+
     >>> read_exit_code(132).signal, read_exit_code(-4).signal, read_exit_code(1).signal
     ('SIGILL', 'SIGILL', '')
     """
-    if number in _WINDOWS:
-        signal, text = _WINDOWS[number]
-        return ExitCode(number, signal, f"exit code {number:#010x}: {text}")
+    unsigned = number & 0xFFFFFFFF
+    if unsigned in _WINDOWS:
+        signal, text = _WINDOWS[unsigned]
+        return ExitCode(number, signal, f"exit code {unsigned:#010x}: {text}")
     signal_number = -number if number < 0 else number - _SIGNAL_BASE
     if 0 < signal_number <= _LAST_SIGNAL:
         signal, text = _SIGNALS.get(signal_number, (f"signal {signal_number}", ""))

@@ -36,20 +36,25 @@ _GO_BYTES = re.compile(r"instruction bytes:(?P<bytes>(?: 0x[0-9a-f]{1,2})+)", re
 """Go's runtime, signal_unix.go: the bytes at PC, of which arm64 needs four."""
 _GO_PC = re.compile(r"\bPC=0x(?P<ip>[0-9a-f]+)")
 _SECCOMP = re.compile(
-    r"type=1326\b.*?\bcomm=\"?(?P<process>[^\" ]*)\"?.*?\barch=(?P<arch>[0-9a-f]+) syscall=(?P<call>\d+)"
+    r"type=(?:1326|SECCOMP)\b.*?\bcomm=\"?(?P<process>[^\" ]*)\"?.*?\barch=(?P<arch>[0-9a-f]+) syscall=(?P<call>\d+)"
 )
-"""include/uapi/linux/audit.h AUDIT_SECCOMP, kernel/auditsc.c audit_seccomp()."""
+"""include/uapi/linux/audit.h AUDIT_SECCOMP, kernel/auditsc.c audit_seccomp(); auditd writes the type by its name."""
 _XID = re.compile(r"NVRM: Xid \((?P<device>[^)]*)\): (?P<number>\d+)(?:, (?P<text>.*))?")
 """NVIDIA, "XID Errors"."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
+"""ECMA-48, 5.4: a control sequence, as programs write into a terminal, and so into a container's log."""
+_CR_IN_NAME = re.compile(r"\r(?=[:'\"`\u2019])")
+"""A name that ends in a carriage return, in a message of a program that does not escape it."""
 
 _PREFIX = re.compile(r"^.*\b(?:kernel|traps): ")
 """What journals and the kernel itself write in front of a program's name."""
 
-_MARKS = ("type=1326", "NVRM:", "nstruction bytes", " ip", "undefined instruction")
+_MARKS = ("type=1326", "type=SECCOMP", "NVRM:", "nstruction bytes", " ip", "undefined instruction")
 """One of these stands in every line that is an event."""
 
 _MAX_LINE = 4096
-"""Characters of a line that are looked at: the kernel's own lines have less than 1024 (LOG_LINE_MAX)."""
+"""Characters of a line that are looked at together: the kernel's own lines have less than 1024 (LOG_LINE_MAX)."""
 
 
 class Crash(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -103,9 +108,22 @@ class XidError(msgspec.Struct, frozen=True, omit_defaults=True):
 Event = Crash | GoCrash | SeccompEvent | XidError
 
 
+def plain_text(text: str) -> str:
+    r"""A text as it is read: without colours, lines end as on Linux; ``\r`` stays where a name ends in one, written out.
+
+    >>> plain_text("\x1b[31mexec format\x1b[0m error\r\nenv: bash\r: not found")
+    'exec format error\nenv: bash\\r: not found'
+    """
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    if "\r" in text:
+        text = _CR_IN_NAME.sub(r"\\r", text.replace("\r\n", "\n"))
+    return text
+
+
 def split_lines(text: str) -> list[str]:
-    """The lines of a text, each cut where it is longer than any that is known."""
-    return [line[:_MAX_LINE] for line in text.splitlines()]
+    """The lines of a text; one that is longer than any that is known, as a whole JSON document, in parts."""
+    return [line[at : at + _MAX_LINE] for line in text.splitlines() for at in range(0, max(len(line), 1), _MAX_LINE)]
 
 
 def read_events(lines: Iterable[str]) -> list[Event]:

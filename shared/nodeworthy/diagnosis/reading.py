@@ -24,10 +24,12 @@ _SIEVE_BYTES = 64 * 1024 * 1024
 _AHEAD = re.compile(r"\(\?![^()]*\)")
 
 _EXIT_WORDS = re.compile(
-    r"\b(?:exit(?:ed)?(?: with)?(?: ?\(?code\)?| status)?|restarting|exitcode)[ :=(\"]*(?P<code>-?\d{1,10})\b",
+    r"\b(?:exit(?:ed)?(?: with)?(?: ?\(?code\)?| status)?|restarting|exitcode)[ :=(\"]*"
+    r"(?P<code>-?\d{1,10}|0xC0[0-9A-F]{6})\b",
     re.IGNORECASE,
 )
-"""``exit code 132``, ``exited with code 132``, ``Exited (132)``, ``Restarting (132)``, ``exitCode: 132``."""
+"""``exit code 132``, ``exited with code 132``, ``Exited (132)``, ``Restarting (132)``, ``exitCode: 132``,
+``exit code 0xC000001D``."""
 
 
 def read_signals(text: str, codes: Sequence[int], events: Sequence[Event], table: Table) -> tuple[Signal, ...]:
@@ -108,7 +110,11 @@ def _read_code(code: int, table: Table) -> list[Signal]:
 
 
 def _codes_in(lines: Iterable[str]) -> list[int]:
-    return [int(found["code"]) for line in lines for found in _EXIT_WORDS.finditer(line)]
+    return [
+        int(found["code"], 16 if found["code"].lower().startswith("0x") else 10)
+        for line in lines
+        for found in _EXIT_WORDS.finditer(line)
+    ]
 
 
 def _signal(row: Signature, line: str, details: Mapping[str, str]) -> Signal:
@@ -138,6 +144,7 @@ def _complete(details: Mapping[str, str]) -> dict[str, str]:
 def _details_of(events: Iterable[Event]) -> dict[str, dict[str, str]]:
     """What kernel lines add to signatures: the name of a system call, the words of an Xid, the file of a crash."""
     details: dict[str, dict[str, str]] = {}
+    unnamed = {"syscall": "that its audit line in the kernel log names", "architecture": "this node"}
     for event in events:
         if isinstance(event, SeccompEvent):
             architecture, name = name_syscall(event.architecture, event.number)
@@ -151,6 +158,7 @@ def _details_of(events: Iterable[Event]) -> dict[str, dict[str, str]]:
         elif isinstance(event, Crash) and event.file:
             code = "segmentation-fault" if event.what == "segfault" else "illegal-instruction"
             details.setdefault(code, {"file": event.file, "process": event.process})
+    details.setdefault("seccomp-killed", unnamed)
     return details
 
 

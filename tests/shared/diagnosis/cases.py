@@ -60,6 +60,7 @@ def explain(
     verdict: Verdict | None = None,
 ) -> Diagnosis:
     """The diagnosis of a text and exit codes on a node, with what an image's files say."""
+    text = kernel_log.plain_text(text)
     events = kernel_log.read_events(kernel_log.split_lines(text))
     signals = read_signals(text, codes, events, load())
     image: Platform | None = parse(platform) if platform else None

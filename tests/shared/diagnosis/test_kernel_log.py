@@ -54,6 +54,10 @@ Code: 52800000 d65f03c0 a9bf7bfd 910003fd (b8e20021)"""
     assert (old.ip, old.is_arm) == (0x4006F4, True)
 
 
+def test_a_document_in_one_line_is_read_to_its_end() -> None:
+    assert [len(part) for part in split_lines("a" * 5000 + "\n\nb")] == [4096, 904, 0, 1]
+
+
 def test_go_prints_the_bytes_themselves() -> None:
     text = "SIGILL: illegal instruction\nPC=0x11f3c m=0 sigcode=1\ninstruction bytes: 0x0 0x6 0x38 0xd5 0x1f"
     (found,) = read(text)

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies
-from tests.shared.diagnosis.cases import explain
+from tests.shared.diagnosis.cases import confidence, explain
 
 from nodeworthy.diagnosis import kernel_log, load, read_signals
 from nodeworthy.diagnosis.exit_codes import read_exit_code
@@ -23,6 +23,8 @@ def codes(text: str, *exit_codes: int) -> list[str]:
         "command terminated with exit code 132",
         "subprocess died: exit code -4",
         "exit status 132",
+        "exited with code -1073741795",
+        "exit code 0xC000001D",
     ],
 )
 def test_exit_codes_in_words_are_read(text: str) -> None:
@@ -75,6 +77,21 @@ def test_features_may_stand_in_the_lines_behind() -> None:
     text = "Missing required CPU features.\n\nThe following were not detected:\n    avx2, fma, bmi1, lzcnt\nContinuing"
     (signal,) = explain(text).signals
     assert signal.details["features"] == "avx2, fma, bmi1, lzcnt"
+
+
+def test_colours_and_line_ends_of_windows_are_no_part_of_a_message() -> None:
+    assert codes("\x1b[31mexec /app: exec format\x1b[0m error\r\n") == ["exec-format-error"]
+
+
+def test_line_ends_of_windows_in_a_log_are_no_carriage_return_in_a_script() -> None:
+    words = "exec /entrypoint.sh: no such file or directory"
+    for text in (f"{words}\r\n", f'{{"log":"{words}\\r\\n"}}', f"{words}\nC:\\run.exe"):
+        assert confidence(explain(text), "carriage-return") == "possible"
+    assert confidence(explain("env: bash\r: No such file or directory\r\n"), "carriage-return") == "likely"
+
+
+def test_a_forbidden_call_without_its_line_leaves_no_gap_in_the_answer() -> None:
+    assert "{" not in explain("", 159).summary
 
 
 def test_a_seccomp_line_names_the_call() -> None:

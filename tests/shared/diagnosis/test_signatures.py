@@ -172,6 +172,63 @@ MESSAGES = [
     ("Bus error (core dumped)", "bus-error"),
     ("0/4 nodes are available: 4 node(s) didn't match Pod's node affinity/selector.", "pending-selector"),
     ("0/4 nodes are available: 4 Insufficient nvidia.com/gpu.", "pending-resources"),
+    # The same in words of other runtimes, shells, languages and releases.
+    ("Error: spawn /app/node_modules/esbuild/bin/esbuild ENOEXEC", "exec-format-error"),
+    ("/app: 1: ELF: not found", "exec-format-error"),
+    ("crun: executable file `foo` not found in $PATH: No such file or directory", "exec-no-such-file"),
+    ("/bin/bash: line 1: /app: cannot execute: required file not found", "exec-no-such-file"),
+    ("bash: ./app: No such file or directory", "exec-no-such-file"),
+    ('exec: "/entrypoint.sh": permission denied: unknown', "exec-permission-denied"),
+    ("crun: open executable: Permission denied: OCI permission denied", "exec-permission-denied"),
+    ('no image found in image index for architecture "arm64", variant "v8", OS "linux"', "no-manifest-for-platform"),
+    ("no image found in manifest list for architecture arm64, variant v8, OS linux", "no-manifest-for-platform"),
+    ("does not match the specified platform: wanted linux/arm64, actual: linux/amd64", "no-manifest-for-platform"),
+    ('image operating system "windows" cannot be used on this platform', "no-manifest-for-platform"),
+    ("OSError: /app/x.so: invalid ELF header", "library-no-elf"),
+    (
+        "/app/x.so: cannot open shared object file: No such file (can't load AMD 64 .so on a AARCH64 platform)",
+        "library-wrong-class",
+    ),
+    ("libfoo.so.1: cannot open shared object file: Permission denied", "library-not-readable"),
+    ("(X86_V2) but your machine doesn't support:\n(X86_V2).", "numpy-baseline"),
+    ("app.service: Main process exited, code=dumped, status=4/ILL", "illegal-instruction"),
+    ("app.service: Main process exited, code=killed, status=11/SEGV", "segmentation-fault"),
+    ("CUDA error: an illegal instruction was encountered", "gpu-illegal-instruction"),
+    ("runtime: failed to create new OS thread (have 2 already; errno=1)", "thread-not-permitted"),
+    ("Bad system call (core dumped)", "seccomp-killed"),
+    ('type=SECCOMP msg=audit(1.2:3): comm="a" exe="/a" sig=31 arch=c000003e syscall=425 code=0x0', "seccomp-killed"),
+    ("modprobe: module wireguard not found in modules.dep", "module-missing"),
+    ("nfs module is not loaded in the Docker host's kernel", "module-missing"),
+    (
+        "nvidia-container-cli: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file",
+        "nvidia-library-missing",
+    ),
+    ("nvidia-container-cli: initialization error: nvml error: driver not loaded", "nvidia-library-missing"),
+    ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "nvidia-library-missing"),
+    ("The NVIDIA driver on your system is too old (found version 11040).", "cuda-driver-insufficient"),
+    ("the provided PTX was compiled with an unsupported toolchain.", "cuda-driver-insufficient"),
+    ("kernel version 470.82.1 does not match DSO version 525.60.13", "nvml-mismatch"),
+    ("CUDA error: invalid device function", "no-kernel-image"),
+    ("HIP error: invalid device function", "no-gfx-target"),
+    ("Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: for GPU arch : gfx1032", "no-gfx-target"),
+    ("Out of memory: Kill process 77 (java) score 900 or sacrifice child", "out-of-memory"),
+    ("java invoked oom-killer: gfp_mask=0x14000c0, order=0", "out-of-memory"),
+    (
+        "iptables v1.8.4 (legacy): can't initialize iptables table `filter': Permission denied (you must be root)",
+        "iptables-not-permitted",
+    ),
+    ("env: can't execute 'bash': No such file or directory", "bad-interpreter"),
+    ("./run.sh: line 2: $'\\r': command not found", "bad-interpreter"),
+    ("fusermount: fuse device not found, try 'modprobe fuse' first", "fuse-device"),
+    ("qemu-aarch64-static: Could not open '/lib/ld-linux-aarch64.so.1': No such file or directory", "qemu-loader"),
+    ("Failed to start thread - pthread_create failed (EPERM) for attributes: stacksize: 1024k", "thread-not-permitted"),
+    ("\tat jdk.internal.platform.cgroupv2.CgroupV2Subsystem.initSubSystem(CgroupV2Subsystem.java:85)", "java-cgroup"),
+    ("Instruction check fail. The CPU does not support SSSE3 instruction set.", "application-needs-feature"),
+    ("traps: app[77] trap int3 ip:55d0 sp:7ffd error:0 in app[55d000+1000]", "trap-signal"),
+    (
+        "The engine plan file is generated on an incompatible device, expecting compute 8.6 got compute 7.5",
+        "no-kernel-image",
+    ),
     # What people report with, and what stands in a quick table.
     ("illegal instruction", "illegal-instruction"),
     ("CrashLoopBackOff", "crash-loop"),
@@ -187,6 +244,25 @@ def test_a_message_belongs_to_its_row_and_no_weaker_one(message: str, code: str)
     signals = explain(message).signals
     assert signals[0].code == code
     assert {one.rank for one in signals} == {signals[0].rank}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"OOMKilled": false, "Error": ""',
+        "sysctl: vm.max_map_count = 262144",
+        "error: module foo not found",
+        "SSL module is not loaded",
+        "ERROR: 2 insufficient funds",
+        "JDBC driver version mismatch",
+        'File "cuda.py", line 803, in cuda_init',
+        'error mounting "/dev/mqueue" to rootfs at "/dev/mqueue": permission denied: unknown',
+        'audit: type=1326 audit(1.2:3): comm="a" exe="/a" sig=0 arch=c000003e syscall=435 code=0x7ffc0000',
+        "This page requires hardware acceleration",
+    ],
+)
+def test_words_that_only_look_like_a_cause_are_no_sign(text: str) -> None:
+    assert explain(text).signals == ()
 
 
 @pytest.mark.parametrize(
