@@ -258,6 +258,13 @@ CASES = (
                 truth=Truth.RUNS,
             ),
             Trial(
+                "only asked for its version",
+                lambda: _one({"/usr/bin/cilium-agent": static()}, "cilium-agent", "--version"),
+                ENTERPRISE,
+                YES,
+                truth=Truth.RUNS,
+            ),
+            Trial(
                 "another program of that name in a test",
                 lambda: _one({"/app": static(), "/opt/tests/cilium-agent": static()}),
                 ENTERPRISE,
