@@ -50,7 +50,7 @@ _CR_IN_NAME = re.compile(r"\r(?=[:'\"`\u2019])")
 _PREFIX = re.compile(r"^.*\b(?:kernel|traps): ")
 """What journals and the kernel itself write in front of a program's name."""
 
-_MARKS = ("type=1326", "type=SECCOMP", "NVRM:", "nstruction bytes", " ip", "undefined instruction")
+_MARKS = ("type=1326", "type=SECCOMP", "NVRM:", "nstruction bytes", " ip:", " ip ", "undefined instruction")
 """One of these stands in every line that is an event."""
 
 _MAX_LINE = 4096
