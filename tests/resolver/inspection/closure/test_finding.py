@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
+from tests.resolver.inspection.closure.test_loaders import cache
 from tests.resolver.inspection.elves import Made, index
 from tests.resolver.inspection.trees import MemoryTree
 
@@ -332,6 +333,19 @@ def test_a_folder_of_ld_so_conf_counts_only_through_the_cache() -> None:
         "/etc/ld.so.conf": b"include /etc/ld.so.conf.d/*.conf\n",
         "/etc/ld.so.conf.d/opt.conf": b"# mine\n/opt/lib\n",
     }
+    assert codes(started(files, "/app")) == [("library-missing", Sureness.PROBABLE)]
+
+
+def test_what_the_cache_lists_for_some_cpus_first_is_not_what_every_cpu_loads() -> None:
+    places = ("/opt/lib/glibc-hwcaps/x86-64-v3/libfoo.so.1", "/opt/lib/libfoo.so.1")
+    files = {
+        **GLIBC,
+        "/app": app(needed=("libfoo.so.1",)),
+        "/etc/ld.so.cache": cache(*(("libfoo.so.1", path) for path in places)),
+        **dict.fromkeys(places, Made().bytes()),
+    }
+    assert [one.path for one in started(files, "/app").loaded if one.role is Role.LIBRARY] == ["/opt/lib/libfoo.so.1"]
+    del files["/opt/lib/libfoo.so.1"]
     assert codes(started(files, "/app")) == [("library-missing", Sureness.PROBABLE)]
 
 

@@ -12,6 +12,7 @@ from tests.resolver.inspection.elves import Made
 from tests.resolver.inspection.trees import MemoryTree
 
 from nodeworthy_resolver.inspection.closure.loaders import (
+    Cache,
     Family,
     configured_folders,
     family_of,
@@ -80,7 +81,7 @@ def test_a_glibc_beside_the_system_s_own_has_folders_cache_and_configuration_of_
     prefix = prefix_of(tree, loader)
     assert (prefix, prefix_of(tree, "/system")) == ("/usr/glibc-compat", "")
     assert system_folders(tree, loader, "amd64", prefix) == ("/usr/glibc-compat/lib",)
-    assert read_cache(tree, prefix) == {"liba.so": ("/opt/liba.so",)}
+    assert read_cache(tree, prefix) == Cache({"liba.so": ("/opt/liba.so",)}, {})
     assert configured_folders(tree, f"{prefix}/etc/ld.so.conf") == ("/opt/a",)
 
 
@@ -147,12 +148,16 @@ def test_libraries_that_computing_centres_take_from_the_node_are_known(
     assert is_bound(name, architecture) is is_taken
 
 
+_HWCAPS = 1 << 62
+"""DL_CACHE_HWCAP_EXTENSION: the entry is of a folder below ``glibc-hwcaps`` (glibc, dl-cache.h)."""
+
+
 def cache(*libraries: tuple[str, str], order: str = "<") -> bytes:
     texts, entries = b"", b""
     begin = 48 + 24 * len(libraries)
     for name, path in libraries:
         places = begin + len(texts), begin + len(texts) + len(name) + 1
-        entries += struct.pack(f"{order}IIIIQ", 0x303, *places, 0, 0)
+        entries += struct.pack(f"{order}IIIIQ", 0x303, *places, 0, _HWCAPS if "/glibc-hwcaps/" in path else 0)
         texts += f"{name}\0{path}\0".encode()
     head = b"glibc-ld.so.cache1.1" + struct.pack(f"{order}II", len(libraries), len(texts)) + bytes(20)
     return head + entries + texts
@@ -161,8 +166,13 @@ def cache(*libraries: tuple[str, str], order: str = "<") -> bytes:
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_the_cache_gives_paths_by_names_in_order(order: str) -> None:
     data = cache(("liba.so", "/x/liba.so"), ("liba.so", "/y/liba.so"), ("libb.so", "/x/libb.so"), order=order)
-    assert parse_cache(data) == {"liba.so": ("/x/liba.so", "/y/liba.so"), "libb.so": ("/x/libb.so",)}
+    assert parse_cache(data) == Cache({"liba.so": ("/x/liba.so", "/y/liba.so"), "libb.so": ("/x/libb.so",)}, {})
     assert parse_cache(b"ld.so-1.7.0\0" + bytes(60) + data) == parse_cache(data)
+
+
+def test_what_the_cache_lists_for_some_cpus_is_told_apart() -> None:
+    data = cache(("liba.so", "/x/glibc-hwcaps/x86-64-v3/liba.so"), ("liba.so", "/x/liba.so"))
+    assert parse_cache(data) == Cache({"liba.so": ("/x/liba.so",)}, {"liba.so": ("/x/glibc-hwcaps/x86-64-v3/liba.so",)})
 
 
 @given(st.binary(max_size=300))
@@ -180,7 +190,8 @@ def test_the_cache_of_this_machine_reads_as_ldconfig_prints_it() -> None:
     lines = [line.split(" (")[0].strip() + line.partition("=>")[2] for line in printed if "=>" in line]
     found = parse_cache(file.read_bytes())
     assert found is not None
-    assert [f"{name} {path}" for name, paths in found.items() for path in paths] == sorted(lines, key=lines.index)
+    entries = [(name, path) for listed in reversed(found) for name, paths in listed.items() for path in paths]
+    assert sorted(f"{name} {path}" for name, path in entries) == sorted(lines)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import re
 import struct
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from nodeworthy_resolver.inspection.elf import Elf, has_text
 from nodeworthy_resolver.inspection.tree import NotKeptError, Tree, canonical, find_file
@@ -155,8 +156,16 @@ _CACHE_HEAD = 48
 _CACHE_ENTRY = 24
 
 
-def read_cache(tree: Tree, prefix: str = "") -> Mapping[str, tuple[str, ...]] | None:
-    """The libraries of etc/ld.so.cache by name; ``None`` where there is none, or none that can be read."""
+class Cache(NamedTuple):
+    """Libraries of etc/ld.so.cache: names to paths, in order."""
+
+    libraries: Mapping[str, tuple[str, ...]]
+    of_some_cpus: Mapping[str, tuple[str, ...]]
+    """Those that count only on some CPUs, as what lies in ``glibc-hwcaps/x86-64-v3``."""
+
+
+def read_cache(tree: Tree, prefix: str = "") -> Cache | None:
+    """The libraries of etc/ld.so.cache; ``None`` where there is none, or none that can be read."""
     found = find_file(tree, f"{prefix}/etc/ld.so.cache")
     if found is None:
         return None
@@ -166,11 +175,12 @@ def read_cache(tree: Tree, prefix: str = "") -> Mapping[str, tuple[str, ...]] | 
         return None
 
 
-def parse_cache(data: bytes) -> Mapping[str, tuple[str, ...]] | None:
-    r"""The cache of glibc (dl-cache.h, ``struct cache_file_new``): names of libraries to their paths, in order.
+def parse_cache(data: bytes) -> Cache | None:
+    r"""The cache of glibc (dl-cache.h, ``struct cache_file_new``).
 
     Behind the magic: number of entries, bytes of texts; then entries of 24 bytes: flags, offsets of name and path from the
-    magic, oldest kernel, processor features. Old files have another table before the magic.
+    magic, oldest kernel, processor features. Old files have another table before the magic. An entry with processor features
+    counts only on CPUs that have them (dl-cache.c, ``search_cache``); such ones stand first.
     """
     begin = data.find(_CACHE_MAGIC)
     if begin < 0:
@@ -182,11 +192,13 @@ def parse_cache(data: bytes) -> Mapping[str, tuple[str, ...]] | None:
     (count,) = struct.unpack_from(f"{order}I", body, 20)
     table = body[_CACHE_HEAD : _CACHE_HEAD + _CACHE_ENTRY * min(count, len(body) // _CACHE_ENTRY)]
     libraries: dict[str, tuple[str, ...]] = {}
-    for _, name_at, path_at, _, _ in struct.iter_unpack(f"{order}IIIIQ", table[: len(table) // 24 * 24]):
+    of_some_cpus: dict[str, tuple[str, ...]] = {}
+    for _, name_at, path_at, _, wanted in struct.iter_unpack(f"{order}IIIIQ", table[: len(table) // 24 * 24]):
         name, path = _text(body, name_at), _text(body, path_at)
         if name and path.startswith("/"):
-            libraries[name] = (*libraries.get(name, ()), path)
-    return libraries
+            listed = of_some_cpus if wanted else libraries
+            listed[name] = (*listed.get(name, ()), path)
+    return Cache(libraries, of_some_cpus)
 
 
 def _text(body: bytes, position: int) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nodeworthy_resolver.inspection.closure.loaders import (
+    Cache,
     Family,
     configured_folders,
     multiarch,
@@ -67,14 +68,14 @@ class Search:
         self.folder = called.folder
         given = called.environment.get("LD_LIBRARY_PATH", "")
         self.given = tuple(canonical(part, self.folder) for part in re.split("[:;]", given)) if given else ()
-        self.cache: Mapping[str, tuple[str, ...]] = {}
+        self.cache = Cache({}, {})
         if self.family is Family.MUSL:
             self.system = musl_folders(tree, called.interpreter, called.loader, architecture)
             self.configured: tuple[str, ...] = ()
         else:
             prefix = prefix_of(tree, called.loader)
             self.system = system_folders(tree, called.loader, architecture, prefix)
-            self.cache = read_cache(tree, prefix) or {}
+            self.cache = read_cache(tree, prefix) or self.cache
             self.configured = configured_folders(tree, f"{prefix}/etc/ld.so.conf")
 
     def paths(self, name: str, needing: Loading) -> Iterator[str]:
@@ -85,7 +86,7 @@ class Search:
         for folder in self._folders_before(needing):
             yield f"{folder}/{name}"
         if not needing.elf.value(_FLAGS_1) & _NO_DEFAULT_FOLDERS or self.family is Family.MUSL:
-            yield from self.cache.get(name, ())
+            yield from self.cache.libraries.get(name, ())
             for folder in self.system:
                 yield f"{folder}/{name}"
 
@@ -95,6 +96,7 @@ class Search:
             folder = f"{path.rpartition('/')[0]}/glibc-hwcaps"
             for level in tree.names(resolve(tree, folder) or folder):
                 yield f"{folder}/{level}/{name}"
+        yield from self.cache.of_some_cpus.get(name, ())
 
     def _folders_before(self, needing: Loading) -> Iterator[str]:
         if self.family is Family.MUSL:
