@@ -63,6 +63,11 @@ def _conda(*entrypoint: str) -> Image:
     return image(files | {"/opt/conda/bin/python": "-> python3.12"}, *entrypoint)
 
 
+def _asking(answer: str) -> Image:
+    script = f"#!/bin/sh\nif ! grep -qw avx2 /proc/cpuinfo; then\n  {answer}\nfi\nexec /app\n".encode()
+    return image(program() | {"/bin/sh": app(), "/entry": script}, "/entry")
+
+
 CASES = (
     Case(
         "C01",
@@ -473,6 +478,9 @@ CASES = (
                 YES,
                 truth=RUNS,
             ),
+            Trial("a script that ends without AVX2", lambda: _asking("exit 1"), AVX_ONLY, UNKNOWN, "script-check"),
+            Trial("with AVX2", lambda: _asking("exit 1"), V3, YES, truth=RUNS),
+            Trial("one that only warns", lambda: _asking("echo slow"), AVX_ONLY, YES, truth=RUNS),
         ),
     ),
 )

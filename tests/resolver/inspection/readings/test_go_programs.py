@@ -86,6 +86,14 @@ def test_goppc64_is_only_probable_because_nothing_tests_it() -> None:
     assert (requirement.sureness, requirement.effect) == (Sureness.PROBABLE, Effect.CRASHES)
 
 
+def test_options_for_the_c_code_of_a_program_are_probable() -> None:
+    flags = '"CGO_CFLAGS=-O3 -march=haswell"'
+    (requirement,) = read(program("GOARCH=amd64", "GOAMD64=v1", flags)).requirements
+    assert (requirement.code, requirement.sureness) == ("x86-64-level", Sureness.PROBABLE)
+    assert outcome(requirement, node({}, cpu_cpuid=SSE2)) is Outcome.FALSE
+    assert not read(program("GOARCH=amd64", "CGO_CFLAGS=-O2 -g -march=x86-64")).requirements
+
+
 def test_before_go_1_18_the_header_points_to_its_texts() -> None:
     texts = b"go1.17.5", FRAME + b"path\tx\nmod\tx\tv0.1.0\n" + FRAME
     made = Made(kind=2)

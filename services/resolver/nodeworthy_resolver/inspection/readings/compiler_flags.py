@@ -58,6 +58,12 @@ _LEVELS: Mapping[str, tuple[str, ...]] = {
 _BASELINE_OF = {name: baseline for baseline, names in _LEVELS.items() for name in names}
 
 
+def baselines_of(options: bytes) -> frozenset[str]:
+    """The keys of :data:`levels.BASELINES` for which a compiler's options ask; empty where they name no known processor."""
+    found = (_BASELINE_OF.get(one[1].decode("ascii").partition("+")[0], "") for one in _OPTION.finditer(options))
+    return frozenset(found) - {""}
+
+
 def read_compiler_flags(subject: Subject) -> Outcome:
     """The processors for which the programs and libraries that start were compiled, as far as it is written down."""
     findings = Findings()

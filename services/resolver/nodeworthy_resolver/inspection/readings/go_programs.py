@@ -21,6 +21,7 @@ from nodeworthy.formats.go_builds import (
 from nodeworthy.requirements import Effect, Evidence, Information, Layer, Requirement, Software, Sureness
 from nodeworthy_resolver.inspection.elf import Elf
 from nodeworthy_resolver.inspection.elf.records import WRITABLE
+from nodeworthy_resolver.inspection.readings.compiler_flags import baselines_of
 from nodeworthy_resolver.inspection.readings.findings import Findings, reach, search
 from nodeworthy_resolver.inspection.readings.levels import BASELINES
 from nodeworthy_resolver.inspection.subject import Outcome, Subject
@@ -33,6 +34,9 @@ _VERSION = re.compile(r"(?:go|devel )[^\n\0]{1,120}")
 
 _TOLD = ("CGO_ENABLED", "-buildmode", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GOPPC64", "GORISCV64", "GO386")
 """Settings that tell on what the program runs."""
+
+_CGO = ("CGO_CFLAGS", "CGO_CXXFLAGS")
+"""Options of the C compiler for what is built in of C (cmd/cgo); the code of Go programs is not decoded."""
 
 _AMD64 = re.compile(r"v([2-4])")
 _LSE_AT = re.compile(r"v(?:8\.[1-9]|9\.[0-9])|.*,lse\b")
@@ -131,7 +135,7 @@ def _requirements(path: str, program: GoProgram, sureness: Sureness) -> Iterator
             sureness=sureness if is_checked or sureness is not Sureness.CERTAIN else Sureness.PROBABLE,
             match_any=wanted.ways,
             evidence=(_evidence(path, program, f"{key}={program.build.settings[key]}"),),
-            remedy=f"a build with a lower {key}",
+            remedy=f"a build with a lower {'-march in ' if key in _CGO else ''}{key}",
         )
 
 
@@ -152,3 +156,6 @@ def _asked(settings: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
         yield "GOPPC64", settings.get("GOPPC64", ""), False
     if architecture == "riscv64" and settings.get("GORISCV64") == "rva23u64":
         yield "GORISCV64", "rva23", False
+    for key in _CGO:
+        for baseline in baselines_of(settings.get(key, "").encode()):
+            yield key, baseline, False

@@ -13,6 +13,7 @@ from nodeworthy_resolver.inspection.readings.listeners import read_listeners
 from nodeworthy_resolver.inspection.readings.nvidia_requirements import read_nvidia_requirements
 from nodeworthy_resolver.inspection.readings.packages import read_packages
 from nodeworthy_resolver.inspection.readings.rocm import read_rocm
+from nodeworthy_resolver.inspection.readings.script_checks import read_script_checks
 from nodeworthy_resolver.inspection.readings.syscalls import read_syscalls
 from nodeworthy_resolver.inspection.readings.wheels import read_wheels
 from nodeworthy_resolver.inspection.readings.windows import read_windows
@@ -32,6 +33,7 @@ READINGS: tuple[tuple[str, Reading], ...] = (
     ("code for AMD's GPUs", read_rocm),
     ("allocators", read_allocators),
     ("known software", read_known_programs),
+    ("scripts' own checks", read_script_checks),
     ("addresses of servers", read_listeners),
     ("compilers' options", read_compiler_flags),
     ("packages", read_packages),
