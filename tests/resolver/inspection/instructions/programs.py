@@ -33,6 +33,17 @@ FAST static float fast(void) {
   float s = 0; for (int i = 0; i < 4096; i++) { a[i] = i * 1.5f; b[i] = a[i] * a[i] + s; s += b[i]; } return s; }
 PLAIN static float plain(void) { return sum(); }
 """
+_CLOSURE = """
+#define APART __attribute__((noipa))
+struct methods { void (*drop)(void *); unsigned long size, align; int (*once)(void *), (*mut)(void *), (*call)(void *); };
+void panic(void) __asm__("_RNvNtCs6d7GoaNTBIz_4core9panicking9panic_fmt");
+APART void panic(void) { _exit(101); }
+APART static void own(void) { OWN }
+APART static int call(void *data) { (*(void (**)(void))data)(); return 0; }
+static const struct methods table = { 0, 8, 8, call, call, call };
+APART static int start(void *data, const struct methods *with, long c, char **v) { return with->call(data); }
+int main(int c, char **v) { void *data = own; return start(&data, &table, c, v); }
+"""
 
 SOURCES = {
     "sums": 'int main(void) { printf("%f\\n", plain()); }',
@@ -66,6 +77,15 @@ SOURCES = {
     "counts_bits": '__attribute__((target("popcnt"), noinline)) int f(unsigned x) { return __builtin_popcount(x); }'
     'int main(int c, char **v) { printf("%d\\n", f(c * 77)); }',
     "counts_zeros": 'int main(int c, char **v) { printf("%d\\n", __builtin_ctz(c * 78)); }',
+    "ends_in_another": 'PLAIN int say(void) { return puts("x"); }int main(void) { say(); printf("%f\\n", fast()); }',
+    # As Rust's programs begin: C's main hands the program's own to be called, as a closure with a table of methods.
+    "in_closure": _CLOSURE.replace("OWN", 'printf("%f\\n", fast());'),
+    "in_closure_if_supported": _CLOSURE.replace(
+        "OWN", 'printf("%f\\n", __builtin_cpu_supports("avx2") ? fast() : plain());'
+    ),
+    "in_closure_or_panics": _CLOSURE.replace(
+        "OWN", 'if (!__builtin_cpu_supports("avx2")) panic(); printf("%f\\n", fast());'
+    ),
     "gives_up": 'int main(void) { if (getpid() == 1) abort(); printf("%f\\n", fast()); }',
 }
 

@@ -22,6 +22,7 @@ RUNS_EVERYWHERE = [
     ("by_pointer", "-O2"),
     ("clones", "-O2"),
     ("counts_zeros", "-O2"),
+    ("in_closure_if_supported", "-O2"),
 ]
 
 
@@ -56,6 +57,10 @@ def test_what_may_never_run_is_not_certain(source: str, options: str) -> None:
     ("source", "options", "feature"),
     [
         ("sums", "-O2 -march=x86-64-v3", "AVX"),
+        ("ends_in_another", "-O2 -fno-plt", "AVX"),
+        ("in_closure", "-O2", "AVX"),
+        ("in_closure", "-O2 -s", "AVX"),
+        ("in_closure_or_panics", "-O2", "AVX"),
         ("sums", "-O0 -march=x86-64-v3", "AVX"),
         ("sums", "-O2 -march=x86-64-v3 -static", "AVX"),
         ("sums", "-O2 -march=x86-64-v3 -static-pie", "AVX"),

@@ -1,5 +1,6 @@
 """The code of one ELF file: its bytes by address, its functions, and the names of what it calls."""
 
+import struct
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
@@ -34,6 +35,9 @@ _MAX_UNTOLD = 4 * 1024 * 1024
 _INDIRECT = {"amd64": 37, "arm64": 1032}
 """R_X86_64_IRELATIVE and R_AARCH64_IRELATIVE: a function chosen by a function, mostly by what the CPU can."""
 _RELATIVE = {"amd64": 8, "arm64": 1027}
+
+_SIZE_AND_ALIGNMENT = struct.pack("<2Q", 8, 8)
+"""Of a closure that holds one address, in its table of methods."""
 
 
 class Code:
@@ -235,6 +239,19 @@ class Code:
             if not address:
                 return 0
         return 0
+
+    def main_of_rust(self) -> int:
+        """The address of Rust's own ``main``, which C's ``main`` hands on to be called; 0 if there is none.
+
+        It stands on the stack as the data of a closure, passed with the table of the closure's methods: what drops it, size
+        and alignment of one address, functions (library/std/src/rt.rs, ``lang_start``). Read for x86-64 only.
+        """
+        named = [step.memory for step in self._first_steps(self.main()) if step.memory]
+        functions = [one for one in named if one in self.starts]
+        has_table = any(
+            self.read_data(one + 8, 16) == _SIZE_AND_ALIGNMENT and self.pointer_at(one + 24) for one in named
+        )
+        return functions[0] if len(functions) == 1 and has_table else 0
 
     def _first_steps(self, address: int) -> Iterator[Step]:
         for step in self.steps_from(address):

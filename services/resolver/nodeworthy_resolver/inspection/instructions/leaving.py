@@ -1,5 +1,6 @@
 """Library functions that do not come back to their caller."""
 
+import re
 from enum import Enum, auto
 
 
@@ -65,15 +66,24 @@ _FAILING = frozenset(
         "__libc_message",
     }
 )
+_RUST = r"_(?:ZN|RI?Nv(?:Nt)+Cs[0-9A-Za-z]+_)"
+"""How names of Rust's functions begin, in the old form and in that of RFC 2603, before the crate's name."""
+_PANICS = re.compile(
+    _RUST + r"(?:4core(?:9panicking|6option13(?:unwrap|expect)_failed|6result13unwrap_failed|3str16slice_error_fail|"
+    r"5slice5index\w*_fail)|5alloc(?:7raw_vec12handle_error|5alloc18handle_alloc_error)|3std7process5abort)"
+)
+"""Rust's functions for what does not happen in a run that works; where they come back to, a thread is already lost."""
+_RUST_EXIT = re.compile(_RUST + r"3std7process4exit")
 
 
 def leaving_of(name: str, argument: int | None) -> Leaving:
     """What a call of a function of this name does, when it is passed this number first (``None``: not known)."""
-    if name in _EXITING and argument:
+    is_exit = name in _EXITING or _RUST_EXIT.match(name) is not None
+    if is_exit and argument:
         return Leaving.FAILS
-    if name in _LEAVING or name in _EXITING:
+    if is_exit or name in _LEAVING:
         return Leaving.LEAVES
     # std::__throw_bad_alloc() and its kin: what they are for does not happen in a run that works.
-    if name in _FAILING or (name.startswith("_ZSt") and "__throw_" in name):
+    if name in _FAILING or _PANICS.match(name) or (name.startswith("_ZSt") and "__throw_" in name):
         return Leaving.FAILS
     return Leaving.RETURNS

@@ -21,7 +21,7 @@ class Use(NamedTuple):
 
 def entry_points(code: Code, role: Role) -> tuple[int, ...]:
     """The addresses at which a file surely begins to run: its initializers, and what a program starts with."""
-    own = (code.elf.entry, code.main()) if role in {Role.PROGRAM, Role.INTERPRETER} else ()
+    own = (code.elf.entry, code.main(), code.main_of_rust()) if role in {Role.PROGRAM, Role.INTERPRETER} else ()
     return tuple(dict.fromkeys(one for one in (*own, *code.initializers) if one))
 
 

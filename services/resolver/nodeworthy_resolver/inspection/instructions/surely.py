@@ -59,11 +59,16 @@ class Walk:
         calls = {
             step.address: self.called(step, ends, depth)
             for step in steps.values()
-            if step.flow in LEADING and step.address not in self._switches
-            if not (step.flow in JUMPING and self.is_inside(step.target, start))
+            if step.address not in self._switches and self._leads_out(step, start)
         }
         switches = {at: self._switches[at] for at in steps if at in self._switches}
         return summarise(steps, start, calls, switches)
+
+    def _leads_out(self, step: Step, start: int) -> bool:
+        """Whether a step leads to a function, as far as that is known."""
+        if step.flow is Flow.JUMP_THROUGH:
+            return any(self._code.callee(step))
+        return step.flow in LEADING and not (step.flow in JUMPING and self.is_inside(step.target, start))
 
     def body(self, start: int) -> dict[int, Step]:
         """The instructions that a function can reach without calls, by their addresses; empty where they are too many."""
