@@ -2,6 +2,7 @@
 
 from tests.cases.images.c_x86 import ALDER, AVX512, AVX_ONLY, NO, OPEN, RUNS, SAPPHIRE, UNKNOWN, V1, V2, V3, YES
 from tests.cases.images.hosts import with_flags
+from tests.cases.images.parts import app
 from tests.cases.images.records import Case, Image, Trial
 from tests.cases.images.software import compiled, image, python, wheel
 from tests.resolver.inspection.instructions.programs import built
@@ -79,6 +80,18 @@ CASES = (
                 ),
                 V2,
                 NO,
+                "cpu-instructions",
+            ),
+            Trial(
+                "LD_PRELOAD that the entrypoint's script exports",
+                lambda: image(
+                    compiled(_WORK, "-O2")
+                    | {"/bin/sh": app(), "/lib/hard.so": _hardened()}
+                    | {"/entry": b"#!/bin/sh\nexport LD_PRELOAD=/lib/hard.so\nexec /app\n"},
+                    "/entry",
+                ),
+                V2,
+                UNKNOWN,
                 "cpu-instructions",
             ),
             Trial(

@@ -114,6 +114,22 @@ def test_what_stands_before_may_change_or_end_it(text: str) -> None:
     assert not found.is_only
 
 
+@pytest.mark.parametrize(
+    ("line", "loading"),
+    [
+        ("export LD_PRELOAD=/usr/lib/libjemalloc.so.2", {"LD_PRELOAD": "/usr/lib/libjemalloc.so.2"}),
+        ("export A=1 LD_LIBRARY_PATH=$HOME/lib", {"LD_LIBRARY_PATH": "/root/lib"}),
+        ('export LD_PRELOAD="$(echo /usr/lib/*/libjemalloc.so.2)"', {}),
+        ("  export LD_PRELOAD=/in/a/block.so", {}),
+        ("LD_PRELOAD=/not/handed/on.so", {}),
+    ],
+)
+def test_what_a_script_sets_for_the_loader_goes_to_the_command(line: str, loading: dict[str, str]) -> None:
+    found = find_command(f"{line}\nexec /app\n", (), {"HOME": "/root"})
+    assert found is not None
+    assert (found.loading, found.is_only) == (loading, False)
+
+
 def test_a_variable_that_the_script_sets_is_not_taken_for_the_environments() -> None:
     found = find_command("APP=/other\nexec $APP", (), {"APP": "/app"})
     assert found is not None

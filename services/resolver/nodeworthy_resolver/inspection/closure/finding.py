@@ -323,4 +323,5 @@ def _follow_commands(walk: _Walk, step: _Step, text: str, arguments: tuple[str, 
             Unexplored(f"what else {path} runs", "it is a script; its last command is followed", decides=False)
         )
     is_held = command.may_be_function
-    return _Step(command.words, step.environment, path, sureness, runs_text=True, may_be_function=is_held)
+    environment = {**step.environment, **command.loading}
+    return _Step(command.words, environment, path, sureness, runs_text=True, may_be_function=is_held)

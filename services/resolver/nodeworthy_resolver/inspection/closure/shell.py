@@ -7,6 +7,7 @@ substitutions in the name of a command) ends the reading.
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "mksh", "busybox-sh"})
@@ -39,6 +40,7 @@ _SOURCING = re.compile(r"(?:^|[;&|{(]|\b(?:then|do|else))\s*(?:\.|source)\s")
 _ALL_ARGUMENTS = frozenset({"$@", "${@}", "$*"})
 _EXPANDED = re.compile(r"[$`*?\[{~\s]")
 """What a shell replaces in the name of a command, or where it splits it."""
+_OF_THE_LOADER = frozenset({"LD_LIBRARY_PATH", "LD_PRELOAD"})
 _CHANGES_LOADING = ("LD_", "PATH")
 
 _MAX_LINES = 5000
@@ -54,6 +56,8 @@ class Command(NamedTuple):
     """Whether the shell does nothing else that could keep it from being run."""
     may_be_function: bool = False
     """Whether the name may be a function of a file that the script sources."""
+    loading: Mapping[str, str] = MappingProxyType({})
+    """Variables of the loader that lines before have set: LD_PRELOAD, LD_LIBRARY_PATH."""
 
 
 class Call(NamedTuple):
@@ -124,7 +128,18 @@ def _last_command(lines: list[str], arguments: Sequence[str], environment: Mappi
     # A variable may have got another value in the lines before.
     is_plain = len(lines) == 1 or "$" not in re.sub(r"\$(?:\{@\}|[@*])", "", lines[-1])
     is_only = len(parts) == 1 and is_plain and all(_is_harmless(line) for line in lines[:-1])
-    return Command(found, is_only, is_sourced)
+    return Command(found, is_only, is_sourced, _loading(lines[:-1], environment))
+
+
+def _loading(lines: Sequence[str], environment: Mapping[str, str]) -> Mapping[str, str]:
+    """What ``export LD_PRELOAD=/usr/lib/libjemalloc.so.2`` sets outside of blocks, where it is a plain text."""
+    found: dict[str, str] = {}
+    for line in lines:
+        words = () if line[:1].isspace() else _words(line, (), environment) or ()
+        if words[:1] == ("export",):
+            assigned = (one for word in words[1:] if (one := _ASSIGNMENT.fullmatch(word)))
+            found |= {one[1]: one[2] for one in assigned if one[1] in _OF_THE_LOADER and not _EXPANDED.search(one[2])}
+    return found
 
 
 def _may_be_function(words: Sequence[str], lines: Sequence[str]) -> tuple[bool, bool]:
