@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-ENGINE = 1
+ENGINE = 2
 """Raised whenever results change: what an older edition found is then found anew."""
 
 
