@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodeworthy.formats.go_builds import MAGIC
+from nodeworthy.formats.go_builds import MAGIC, parse_list, read_texts
 from nodeworthy_detector.hostfs import Host
 from nodeworthy_detector.sources.system.go_programs import parse_go_version, read_go_version
 
@@ -59,12 +59,15 @@ def test_a_program_of_another_language_tells_none(plant: Plant, make_elf: Callab
 
 def test_pointers_of_older_builds_are_not_followed(make_build_info: Callable[[str], bytes]) -> None:
     data = bytearray(make_build_info(RUNC))
+    assert parse_list(read_texts(bytes(data))[1]).dependencies == {"github.com/moby/sys/mountinfo": "v0.5.0"}
     assert parse_go_version(bytes(data)) == "1.1.12"
     data[15] = 0
     assert parse_go_version(bytes(data)) is None
 
 
-@given(st.binary(max_size=100))
-def test_any_bytes_are_read(data: bytes) -> None:
+@given(data=st.binary(max_size=100), info=st.text())
+def test_any_bytes_are_read(make_build_info: Callable[[str], bytes], data: bytes, info: str) -> None:
     assert parse_go_version(data) is None
     assert parse_go_version(MAGIC + b"\x08\x02" + data) is None
+    parse_go_version(make_build_info(info))
+    parse_go_version(make_build_info("build\t-ldflags=" + info))

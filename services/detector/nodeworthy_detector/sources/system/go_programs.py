@@ -1,4 +1,4 @@
-"""The version of a program written in Go, which its build leaves in it ; nothing is executed."""
+"""The version of a program written in Go, which its build leaves in it (Go, debug/buildinfo); nothing is executed."""
 
 import re
 

@@ -60,8 +60,8 @@ _BASELINE_OF = {name: baseline for baseline, names in _LEVELS.items() for name i
 
 def baselines_of(options: bytes) -> frozenset[str]:
     """The keys of :data:`levels.BASELINES` for which a compiler's options ask; empty where they name no known processor."""
-    found = (_BASELINE_OF.get(one[1].decode("ascii").partition("+")[0], "") for one in _OPTION.finditer(options))
-    return frozenset(found) - {""}
+    found = (_BASELINE_OF.get(_processor(one[1])) for one in _OPTION.finditer(options))
+    return frozenset(baseline for baseline in found if baseline)
 
 
 def read_compiler_flags(subject: Subject) -> Outcome:
@@ -92,8 +92,9 @@ def find_options(elf: Elf, view: memoryview) -> tuple[Found, ...]:
     return tuple(found.values())
 
 
-def _processor(option: Found) -> str:
-    return option.groups[0].decode("ascii", "replace").partition("+")[0]
+def _processor(name: bytes) -> str:
+    """Without the extensions that an option adds: ``armv8.2-a+crypto``."""
+    return name.decode("ascii", "replace").partition("+")[0]
 
 
 def _information(path: str, options: tuple[Found, ...]) -> Information:
@@ -104,7 +105,7 @@ def _information(path: str, options: tuple[Found, ...]) -> Information:
 
 def _compiled(path: str, options: tuple[Found, ...], runs: Sureness) -> Iterator[Requirement]:
     """A requirement only where all that was written down asks for it: units for later processors are chosen at run time."""
-    baselines = {_BASELINE_OF.get(_processor(option)) for option in options}
+    baselines = {_BASELINE_OF.get(_processor(option.groups[0])) for option in options}
     if len(baselines) != 1 or (baseline := baselines.pop()) is None:
         return
     wanted = BASELINES[baseline]
